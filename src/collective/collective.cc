@@ -1,0 +1,108 @@
+#include "collective/collective.h"
+
+#include "base/check.h"
+#include "base/error.h"
+#include "base/text.h"
+
+namespace podsim {
+namespace {
+
+struct KindRow {
+  CollectiveKind kind;
+  const char* name;
+};
+
+constexpr KindRow kKinds[] = {
+    {CollectiveKind::kAllReduce, "all-reduce"},
+    {CollectiveKind::kAllGather, "all-gather"},
+    {CollectiveKind::kReduceScatter, "reduce-scatter"},
+    {CollectiveKind::kAllToAll, "all-to-all"},
+    {CollectiveKind::kBroadcast, "broadcast"},
+    {CollectiveKind::kReduce, "reduce"},
+    {CollectiveKind::kGather, "gather"},
+    {CollectiveKind::kScatter, "scatter"},
+};
+
+}  // namespace
+
+const char* ToText(CollectiveKind kind) {
+  for (const KindRow& row : kKinds) {
+    if (row.kind == kind) return row.name;
+  }
+  return "";
+}
+
+CollectiveKind ParseCollectiveKind(const std::string& name,
+                                   const std::string& where) {
+  std::vector<std::string> known;
+  for (const KindRow& row : kKinds) {
+    if (name == row.name) return row.kind;
+    known.emplace_back(row.name);
+  }
+  throw InputError(where, "unknown collective \"" + name +
+                              "\"; did you mean \"" + Nearest(name, known) +
+                              "\"? (known: " + Join(known, ", ") + ")");
+}
+
+std::vector<CollectiveKind> AllCollectiveKinds() {
+  std::vector<CollectiveKind> kinds;
+  for (const KindRow& row : kKinds) kinds.push_back(row.kind);
+  return kinds;
+}
+
+int GroupSize(const Collective& collective, const Topology& topology) {
+  if (!topology.is_grid()) return topology.live_chips();
+  int size = 1;
+  for (const int axis : collective.axes) size *= topology.axes()[axis].size;
+  return size;
+}
+
+std::vector<int> AllAxes(const Topology& topology) {
+  std::vector<int> axes;
+  for (int axis = 0; axis < topology.ici_axes(); ++axis) axes.push_back(axis);
+  return axes;
+}
+
+std::vector<int> ActiveAxes(const Collective& collective,
+                            const Topology& topology) {
+  std::vector<int> active;
+  for (const int axis : collective.axes) {
+    if (topology.axes()[axis].size > 1) active.push_back(axis);
+  }
+  return active;
+}
+
+ChunkFlow FlowOf(CollectiveKind kind) {
+  switch (kind) {
+    case CollectiveKind::kAllReduce:
+      return {.all_contribute = true, .all_receive = true};
+    case CollectiveKind::kAllGather:
+      return {.all_contribute = false, .all_receive = true};
+    case CollectiveKind::kReduceScatter:
+      return {.all_contribute = true, .all_receive = false};
+    default:
+      break;
+  }
+  CHECK(false) << ToText(kind) << " has no owner per chunk";
+  return {};
+}
+
+double BusFactor(CollectiveKind kind, int group_size) {
+  const double n = group_size;
+  switch (kind) {
+    case CollectiveKind::kAllReduce:
+      return 2 * (n - 1) / n;
+    case CollectiveKind::kAllGather:
+    case CollectiveKind::kReduceScatter:
+    case CollectiveKind::kAllToAll:
+      return (n - 1) / n;
+    case CollectiveKind::kBroadcast:
+    case CollectiveKind::kReduce:
+    case CollectiveKind::kGather:
+    case CollectiveKind::kScatter:
+      return 1;
+  }
+  return 1;
+}
+
+}  // namespace podsim

@@ -1,0 +1,315 @@
+#include "collective/lowering.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "base/check.h"
+#include "base/error.h"
+#include "base/parse_units.h"
+#include "base/text.h"
+#include "collective/lowerings.h"
+
+namespace podsim {
+namespace {
+
+constexpr int kMaxBatches = 1024;
+constexpr double kFractionSlack = 1e-6;
+
+struct PrimitiveRow {
+  AxisPrimitive primitive;
+  const char* name;
+};
+constexpr PrimitiveRow kPrimitives[] = {{AxisPrimitive::kRing, "ring"},
+                                        {AxisPrimitive::kSplit, "split"},
+                                        {AxisPrimitive::kShort, "short"}};
+
+std::vector<std::string> LoweringNames() {
+  std::vector<std::string> names;
+  for (const Lowering& row : Lowerings()) names.emplace_back(row.name);
+  return names;
+}
+
+AxisPrimitive ParsePrimitive(const std::string& text,
+                             const std::string& where) {
+  for (const PrimitiveRow& row : kPrimitives) {
+    if (text == row.name) return row.primitive;
+  }
+  throw InputError(
+      where,
+      "expected axis_primitive=ring, split or short, got \"" + text + "\"");
+}
+
+std::vector<double> ParseFractions(const std::string& text,
+                                   const std::string& where) {
+  std::vector<double> fractions;
+  double sum = 0;
+  for (const std::string& part : Split(text, '/')) {
+    char* end = nullptr;
+    const double value = std::strtod(part.c_str(), &end);
+    if (part.empty() || *end != '\0' || !(value >= 0) || value > 1) {
+      throw InputError(where,
+                       "expected fractions between 0 and 1 joined by /, "
+                       "such as 0.4/0.6, or balanced, got \"" +
+                           text + "\"");
+    }
+    fractions.push_back(value);
+    sum += value;
+  }
+  if (std::abs(sum - 1) > kFractionSlack) {
+    throw InputError(where, "fractions must add up to 1, \"" + text +
+                                "\" adds up to " + Significant(sum, 6));
+  }
+  for (double& value : fractions) value /= sum;
+  return fractions;
+}
+
+void SetKey(const std::string& key, const std::string& value,
+            const std::string& where, LoweringSpec& spec) {
+  if (key == "axis_primitive") {
+    spec.axis_primitive = ParsePrimitive(value, where);
+  } else if (key == "batches") {
+    spec.batches = ParseCount(value, 1, kMaxBatches, where);
+  } else if (value == "balanced") {
+    spec.balanced = true;
+  } else {
+    spec.fractions = ParseFractions(value, where);
+  }
+}
+
+// Solves the square system by elimination with pivoting; empty if singular.
+std::vector<double> Solve(std::vector<std::vector<double>> rows) {
+  const std::size_t n = rows.size();
+  for (std::size_t c = 0; c < n; ++c) {
+    std::size_t pivot = c;
+    for (std::size_t r = c + 1; r < n; ++r) {
+      if (std::abs(rows[r][c]) > std::abs(rows[pivot][c])) pivot = r;
+    }
+    std::swap(rows[c], rows[pivot]);
+    if (std::abs(rows[c][c]) < 1e-12) return {};
+    for (std::size_t r = 0; r < n; ++r) {
+      if (r == c) continue;
+      const double factor = rows[r][c] / rows[c][c];
+      for (std::size_t k = c; k <= n; ++k) rows[r][k] -= factor * rows[c][k];
+    }
+  }
+  std::vector<double> solution;
+  for (std::size_t r = 0; r < n; ++r) {
+    solution.push_back(rows[r][n] / rows[r][r]);
+  }
+  return solution;
+}
+
+// Shares f_k that keep all axes busy equally long: w_a L_a equal for all axes,
+// where L_a = sum_k f_k m_k(a) (n_a - 1), m_k(a) = product of the sizes of the
+// axes before a in part k's order, and w_a = 1/2 if both directions of a
+// wrapped axis share the bytes, else 1. Unknowns: f_0 .. f_{d-1} and the common
+// value.
+std::vector<double> BalancedFractions(const LoweringSpec& spec,
+                                      const std::vector<int>& active,
+                                      const Topology& topology) {
+  const std::size_t d = active.size();
+  std::vector<std::vector<double>> rows(d + 1, std::vector<double>(d + 2, 0.0));
+  for (std::size_t k = 0; k < d; ++k) {
+    double before = 1;
+    for (std::size_t stage = 0; stage < d; ++stage) {
+      const std::size_t at = (k + stage) % d;
+      const GridAxis& axis = topology.axes()[active[at]];
+      const bool both_ways =
+          axis.wrap && spec.axis_primitive != AxisPrimitive::kRing;
+      rows[at][k] = (both_ways ? 0.5 : 1.0) * before * (axis.size - 1);
+      before *= axis.size;
+    }
+    rows[k][d] = -1;
+    rows[d][k] = 1;
+  }
+  rows[d][d + 1] = 1;
+  std::vector<double> solution = Solve(std::move(rows));
+  if (!solution.empty()) solution.pop_back();
+  return solution;
+}
+
+std::optional<std::string> WhyNotOnSlice(const Collective& collective,
+                                         const Topology& topology) {
+  if (!topology.is_grid()) {
+    return "the slice is a list of links without axes; this lowering needs a "
+           "torus or mesh (podsim verify and simulate take a schedule of your "
+           "own)";
+  }
+  const std::vector<int> active = ActiveAxes(collective, topology);
+  if (topology.twisted()) {
+    for (const int axis : active) {
+      for (const int other : AllAxes(topology)) {
+        if (topology.axes()[axis].size % topology.axes()[other].size == 0) {
+          continue;
+        }
+        return "on a twisted slice axis " + AxisName(topology, axis) +
+               " is no ring (it closes after two rounds); use the slice "
+               "without :twisted, or groups along its long axes";
+      }
+    }
+  }
+  if (topology.healthy()) return std::nullopt;
+  for (std::uint32_t id = 0; id < topology.link_ids(); ++id) {
+    const LinkId link(id);
+    const bool used = std::find(active.begin(), active.end(),
+                                topology.AxisOf(link)) != active.end();
+    if (used && topology.Exists(link) && !topology.Live(link)) {
+      return "it needs link " + topology.NameOf(link) +
+             ", which is dead; no lowering of this version routes around "
+             "faults (--engine bound still gives the bounds)";
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::span<const Lowering> Lowerings() {
+  static const std::vector<Lowering> rows = {
+      RingLowering(), RingSplitLowering(), RingShortLowering(),
+      LineLowering(), BucketLowering(),    BucketRotatedLowering()};
+  return rows;
+}
+
+const Lowering* FindLowering(const std::string& name) {
+  for (const Lowering& row : Lowerings()) {
+    if (name == row.name) return &row;
+  }
+  return nullptr;
+}
+
+const char* ToText(AxisPrimitive primitive) {
+  for (const PrimitiveRow& row : kPrimitives) {
+    if (row.primitive == primitive) return row.name;
+  }
+  return "";
+}
+
+LoweringSpec ParseLoweringSpec(const std::string& text,
+                               const std::string& where) {
+  const auto colon = text.find(':');
+  LoweringSpec spec{.name = text.substr(0, colon), .fractions = {}};
+  const Lowering* row = FindLowering(spec.name);
+  if (row == nullptr) {
+    throw InputError(
+        where, "unknown lowering \"" + spec.name + "\"; did you mean \"" +
+                   Nearest(spec.name, LoweringNames()) + "\"? (known: auto, " +
+                   Join(LoweringNames(), ", ") + ")");
+  }
+  if (colon == std::string::npos) return spec;
+  std::vector<std::string> seen;
+  for (const std::string& entry : Split(text.substr(colon + 1), ',')) {
+    const auto equals = entry.find('=');
+    const std::string key = entry.substr(0, equals);
+    if (std::find(row->parameters.begin(), row->parameters.end(), key) ==
+        row->parameters.end()) {
+      throw InputError(where,
+                       spec.name + " has no parameter \"" + key + "\"" +
+                           (row->parameters.empty()
+                                ? "; it takes none"
+                                : "; known: " + Join(row->parameters, ", ")));
+    }
+    if (equals == std::string::npos) {
+      throw InputError(where, "expected " + key + "=VALUE in \"" + text + "\"");
+    }
+    if (std::find(seen.begin(), seen.end(), key) != seen.end()) {
+      throw InputError(where, key + " stands twice in \"" + text + "\"");
+    }
+    seen.push_back(key);
+    SetKey(key, entry.substr(equals + 1), where, spec);
+  }
+  return spec;
+}
+
+std::optional<std::vector<double>> ResolveFractions(
+    const LoweringSpec& spec, const Collective& collective,
+    const Topology& topology) {
+  const std::vector<int> active = ActiveAxes(collective, topology);
+  const std::size_t d = std::max<std::size_t>(1, active.size());
+  std::vector<double> fractions = spec.fractions;
+  if (spec.balanced && active.size() > 1) {
+    fractions = BalancedFractions(spec, active, topology);
+    for (double& share : fractions) {
+      if (share < -1e-12) return std::nullopt;
+      share = std::max(share, 0.0);
+    }
+    if (fractions.empty()) return std::nullopt;
+  }
+  if (fractions.empty()) {
+    fractions.assign(d, 1.0 / static_cast<double>(d));
+  }
+  return fractions;
+}
+
+std::string ToText(const LoweringSpec& spec, const Collective& collective,
+                   const Topology& topology) {
+  std::vector<std::string> entries;
+  for (const std::string& key : FindLowering(spec.name)->parameters) {
+    if (key == "axis_primitive") {
+      entries.push_back(key + "=" + ToText(spec.axis_primitive));
+    } else if (key == "batches") {
+      entries.push_back(key + "=" + std::to_string(spec.batches));
+    } else {
+      std::vector<std::string> shares;
+      const auto fractions = ResolveFractions(spec, collective, topology);
+      CHECK(fractions.has_value());
+      for (const double share : *fractions) {
+        shares.push_back(Significant(share, 6));
+      }
+      entries.push_back(key + "=" + Join(shares, "/"));
+    }
+  }
+  return entries.empty() ? spec.name : spec.name + ":" + Join(entries, ",");
+}
+
+std::optional<std::string> WhyNot(const LoweringSpec& spec,
+                                  const Collective& collective,
+                                  const Topology& topology) {
+  const Lowering* row = FindLowering(spec.name);
+  CHECK(row != nullptr) << spec.name;
+  if (std::find(row->kinds.begin(), row->kinds.end(), collective.kind) ==
+      row->kinds.end()) {
+    return std::string(row->name) + " does not lower " +
+           ToText(collective.kind);
+  }
+  if (const auto reason = WhyNotOnSlice(collective, topology)) return reason;
+  return row->why_not(collective, topology, spec);
+}
+
+Program Lower(const LoweringSpec& spec, const Collective& collective,
+              const Topology& topology) {
+  return FindLowering(spec.name)->lower(collective, topology, spec);
+}
+
+std::vector<LoweringSpec> SpecsToCompare() {
+  std::vector<LoweringSpec> specs;
+  for (const Lowering& row : Lowerings()) {
+    const bool per_primitive =
+        std::find(row.parameters.begin(), row.parameters.end(),
+                  "axis_primitive") != row.parameters.end();
+    if (!per_primitive) {
+      specs.push_back({.name = row.name, .fractions = {}});
+      continue;
+    }
+    for (const PrimitiveRow& primitive : kPrimitives) {
+      specs.push_back({.name = row.name,
+                       .axis_primitive = primitive.primitive,
+                       .fractions = {}});
+    }
+  }
+  return specs;
+}
+
+std::vector<LoweringSpec> SpecsForAuto() {
+  std::vector<LoweringSpec> specs = SpecsToCompare();
+  for (const int batches : {1, 4, 16}) {
+    specs.push_back({.name = "bucket-rotated",
+                     .batches = batches,
+                     .fractions = {},
+                     .balanced = true});
+  }
+  return specs;
+}
+
+}  // namespace podsim

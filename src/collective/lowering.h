@@ -1,0 +1,84 @@
+#ifndef PODSIM_COLLECTIVE_LOWERING_H_
+#define PODSIM_COLLECTIVE_LOWERING_H_
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "collective/collective.h"
+#include "schedule/program.h"
+
+namespace podsim {
+
+// How one axis is walked inside a bucket.
+enum class AxisPrimitive { kRing, kSplit, kShort };
+
+// A lowering and its parameters, as the user writes them:
+// "bucket-rotated:fractions=0.3/0.3/0.4,batches=4".
+struct LoweringSpec {
+  std::string name;
+  AxisPrimitive axis_primitive = AxisPrimitive::kShort;
+  int batches = 1;
+  std::vector<double> fractions;  // empty: equal
+  bool balanced = false;          // fractions=balanced
+};
+
+// One row of the table: a lowering and what is known about it.
+struct Lowering {
+  const char* name;
+  const char* help;  // one line
+  // Parameters it takes, of axis_primitive, batches, fractions.
+  std::vector<std::string> parameters;
+  std::vector<CollectiveKind> kinds;
+  const char* preconditions;
+  const char* time;  // all-gather; a = o + alpha
+  const char* source;
+  // Why it does not apply, and what does; nullopt if it applies.
+  std::optional<std::string> (*why_not)(const Collective&, const Topology&,
+                                        const LoweringSpec&);
+  // The steps of one chip. Only where it applies.
+  Program (*lower)(const Collective&, const Topology&, const LoweringSpec&);
+};
+
+std::span<const Lowering> Lowerings();
+const Lowering* FindLowering(const std::string& name);
+
+// Throws InputError{where, ..} for unknown names, keys and values.
+LoweringSpec ParseLoweringSpec(const std::string& text,
+                               const std::string& where);
+
+// The spec with every parameter resolved for this collective, keys in order,
+// numbers as %.6g:
+// "bucket-rotated:axis_primitive=short,batches=1,fractions=..".
+std::string ToText(const LoweringSpec& spec, const Collective& collective,
+                   const Topology& topology);
+
+const char* ToText(AxisPrimitive primitive);
+
+// Whether the kind, the group and the slice suit the lowering, dead links
+// included. The reason names what to use instead.
+std::optional<std::string> WhyNot(const LoweringSpec& spec,
+                                  const Collective& collective,
+                                  const Topology& topology);
+
+Program Lower(const LoweringSpec& spec, const Collective& collective,
+              const Topology& topology);
+
+// The fractions that the spec means on these axes (in bucket-rotated's order of
+// parts); nullopt if `balanced` would need a negative one.
+std::optional<std::vector<double>> ResolveFractions(
+    const LoweringSpec& spec, const Collective& collective,
+    const Topology& topology);
+
+// What `compare` runs: every lowering, bucket and bucket-rotated once per
+// axis_primitive.
+std::vector<LoweringSpec> SpecsToCompare();
+
+// What `auto` chooses among: the same, with default parameters, and
+// bucket-rotated with balanced fractions and 1, 4 and 16 batches.
+std::vector<LoweringSpec> SpecsForAuto();
+
+}  // namespace podsim
+
+#endif  // PODSIM_COLLECTIVE_LOWERING_H_

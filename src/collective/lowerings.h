@@ -1,0 +1,18 @@
+#ifndef PODSIM_COLLECTIVE_LOWERINGS_H_
+#define PODSIM_COLLECTIVE_LOWERINGS_H_
+
+#include "collective/lowering.h"
+
+namespace podsim {
+
+// The rows of the lowering table, one .cc each.
+Lowering RingLowering();
+Lowering RingSplitLowering();
+Lowering RingShortLowering();
+Lowering LineLowering();
+Lowering BucketLowering();
+Lowering BucketRotatedLowering();
+
+}  // namespace podsim
+
+#endif  // PODSIM_COLLECTIVE_LOWERINGS_H_

@@ -1,0 +1,40 @@
+#include "collective/axis_stage.h"
+#include "collective/lowerings.h"
+
+namespace podsim {
+namespace {
+
+std::optional<std::string> WhyNotRing(const Collective& collective,
+                                      const Topology& topology,
+                                      const LoweringSpec&) {
+  return WhyNotOneRing(collective, topology, AxisPrimitive::kRing);
+}
+
+// All-gather on a wrapped axis of n chips: in step s a chip passes on the shard
+// of the chip s places behind; reduce-scatter is the same with time and arrows
+// reversed, so that shard i ends at position i. Half of the links idle.
+Program LowerRing(const Collective& collective, const Topology& topology,
+                  const LoweringSpec&) {
+  std::vector<AxisRun> order;
+  for (const int axis : ActiveAxes(collective, topology)) {
+    order.push_back(MakeRun(topology, axis, AxisPrimitive::kRing, /*part=*/0));
+  }
+  return EmitBucket(collective, topology, {order}, {}, /*batches=*/1);
+}
+
+}  // namespace
+
+Lowering RingLowering() {
+  return {.name = "ring",
+          .help = "around the ring in one direction",
+          .parameters = {},
+          .kinds = {CollectiveKind::kAllReduce, CollectiveKind::kReduceScatter,
+                    CollectiveKind::kAllGather},
+          .preconditions = "one wrapped axis",
+          .time = "(n-1)(a + S/(nB))",
+          .source = "Chan et al., Collective communication, CCPE 2007",
+          .why_not = WhyNotRing,
+          .lower = LowerRing};
+}
+
+}  // namespace podsim

@@ -1,0 +1,603 @@
+#include "cost/bounds.h"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "base/check.h"
+#include "topology/distance.h"
+
+namespace podsim {
+namespace {
+
+constexpr int kBoxChips = 64;  // enumerate boxes up to this size of slice
+
+double AsDouble(Bytes bytes) { return static_cast<double>(bytes.value()); }
+
+// Which chips are in which group; dead chips in none (-1).
+struct Groups {
+  std::vector<int> of_chip;
+  std::vector<int> sizes;
+};
+
+Groups MakeGroups(const Collective& collective, const Topology& topology) {
+  Groups groups;
+  std::vector<int> index(topology.chips(), -1);
+  for (int id = 0; id < topology.chips(); ++id) {
+    std::uint32_t first = 0;
+    if (topology.is_grid()) {
+      Coordinates at = topology.CoordinatesOf(ChipId(id));
+      for (const int axis : collective.axes) at[axis] = 0;
+      first = topology.ChipAt(at).value();
+    }
+    if (!topology.Live(ChipId(id))) {
+      groups.of_chip.push_back(-1);
+      continue;
+    }
+    if (index[first] < 0) {
+      index[first] = static_cast<int>(groups.sizes.size());
+      groups.sizes.push_back(0);
+    }
+    groups.of_chip.push_back(index[first]);
+    ++groups.sizes[index[first]];
+  }
+  return groups;
+}
+
+// Bytes that must leave a set with `a` of a group's n members inside.
+double MustLeave(CollectiveKind kind, double payload, int n, int a,
+                 bool root_inside) {
+  const int b = n - a;
+  if (a == 0 || b == 0) return 0;
+  const double shard = payload / n;
+  switch (kind) {
+    case CollectiveKind::kAllReduce:
+      return payload;
+    case CollectiveKind::kAllGather:
+      return a * shard;
+    case CollectiveKind::kReduceScatter:
+      return b * shard;
+    case CollectiveKind::kAllToAll:
+      return static_cast<double>(a) * b * shard;
+    case CollectiveKind::kBroadcast:
+      return root_inside ? payload : 0;
+    case CollectiveKind::kReduce:
+      return root_inside ? 0 : payload;
+    case CollectiveKind::kGather:
+      return root_inside ? 0 : a * shard;
+    case CollectiveKind::kScatter:
+      return root_inside ? b * shard : 0;
+  }
+  return 0;
+}
+
+// Seconds per family, the largest over its members.
+class Family {
+ public:
+  void Consider(double bytes, double capacity) {
+    if (bytes <= 0) return;
+    worst_ = std::max(worst_, capacity > 0
+                                  ? bytes / capacity
+                                  : std::numeric_limits<double>::infinity());
+  }
+  bool present() const { return worst_ > 0; }
+  double seconds() const { return worst_; }
+
+ private:
+  double worst_ = 0;
+};
+
+class BoundFinder {
+ public:
+  BoundFinder(const Collective& collective, const Slice& slice, ChipId root)
+      : collective_(collective),
+        topology_(slice.topology),
+        root_(root),
+        payload_(AsDouble(collective.payload)),
+        start_(slice.parameters.ici_message_overhead.value() + Alpha()),
+        overhead_(slice.parameters.ici_message_overhead.value()) {}
+
+  Bounds Find() {
+    if (payload_ == 0 || GroupSize(collective_, topology_) <= 1) {
+      return {{{"none", Seconds(0)}}};
+    }
+    symmetric_ =
+        topology_.is_grid() && topology_.healthy() && !topology_.twisted();
+    if (!symmetric_) groups_ = MakeGroups(collective_, topology_);
+    AddLatency();
+    AddChip();
+    if (topology_.is_grid()) AddSlabs();
+    const bool odd_shape = !FullyWrapped() || !topology_.healthy();
+    if (topology_.is_grid() && odd_shape && topology_.chips() <= kBoxChips) {
+      if (symmetric_) groups_ = MakeGroups(collective_, topology_);
+      AddBoxes();
+    }
+    if (collective_.kind == CollectiveKind::kAllReduce) {
+      AddBandwidth("edges", EdgesSeconds());
+      if (topology_.is_grid() && odd_shape) AddBlock();
+    }
+    if (collective_.kind == CollectiveKind::kAllToAll) AddDistances();
+    return std::move(bounds_);
+  }
+
+ private:
+  double Alpha() const {
+    if (topology_.is_grid()) return topology_.base_latency().value();
+    double alpha = std::numeric_limits<double>::infinity();
+    topology_.ForEachLiveLink([&](LinkId link) {
+      alpha = std::min(alpha, topology_.Latency(link).value());
+    });
+    return alpha;
+  }
+
+  bool FullyWrapped() const {
+    for (const GridAxis& axis : topology_.axes()) {
+      if (axis.ici && axis.size > 1 && !axis.wrap) return false;
+    }
+    return true;
+  }
+
+  void AddBandwidth(const std::string& name, double seconds) {
+    bounds_.components.push_back({name, Seconds(start_ + seconds)});
+  }
+  void AddFamily(const std::string& name, const Family& family) {
+    if (family.present()) AddBandwidth(name, family.seconds());
+  }
+
+  void AddLatency() {
+    int farthest = 0;
+    switch (collective_.kind) {
+      case CollectiveKind::kBroadcast:
+      case CollectiveKind::kScatter:
+      case CollectiveKind::kReduce:
+      case CollectiveKind::kGather:
+        farthest = RootEccentricity();
+        break;
+      default:
+        farthest =
+            topology_.is_grid() && topology_.live_chips() == topology_.chips()
+                ? SummariseAxisGroups(topology_, collective_.axes).diameter
+                : SummariseDistances(topology_, groups_.of_chip).diameter;
+    }
+    bounds_.components.push_back(
+        {"latency", Seconds(overhead_ + Alpha() * farthest)});
+  }
+
+  int RootEccentricity() const {
+    const std::vector<int> hops = HopsFrom(topology_, root_);
+    return *std::max_element(hops.begin(), hops.end());
+  }
+
+  // ---- cuts -------------------------------------------------------------
+
+  struct Capacity {
+    double out = 0;
+    double in = 0;
+    double inside = 0;
+  };
+
+  Capacity CapacityOf(const std::vector<bool>& set) const {
+    Capacity capacity;
+    topology_.ForEachLiveLink([&](LinkId link) {
+      const bool from = set[topology_.Source(link).value()];
+      const bool to = set[topology_.Target(link).value()];
+      const double rate = topology_.Bandwidth(link).value();
+      if (from && !to) capacity.out += rate;
+      if (!from && to) capacity.in += rate;
+      if (from && to) capacity.inside += rate;
+    });
+    return capacity;
+  }
+
+  std::vector<int> MembersInside(const std::vector<bool>& set) const {
+    std::vector<int> inside(groups_.sizes.size());
+    for (int id = 0; id < topology_.chips(); ++id) {
+      if (set[id] && groups_.of_chip[id] >= 0) ++inside[groups_.of_chip[id]];
+    }
+    return inside;
+  }
+
+  // Out of the set and out of its complement.
+  void ConsiderCut(const std::vector<bool>& set, Family& family) const {
+    const std::vector<int> inside = MembersInside(set);
+    double out = 0, in = 0;
+    for (std::size_t g = 0; g < inside.size(); ++g) {
+      const int n = groups_.sizes[g];
+      const bool root_here =
+          groups_.of_chip[root_.value()] == static_cast<int>(g);
+      const bool root_inside = root_here && set[root_.value()];
+      out += MustLeave(collective_.kind, payload_, n, inside[g], root_inside);
+      in += MustLeave(collective_.kind, payload_, n, n - inside[g],
+                      root_here && !root_inside);
+    }
+    const Capacity capacity = CapacityOf(set);
+    family.Consider(out, capacity.out);
+    family.Consider(in, capacity.in);
+  }
+
+  void AddChip() {
+    Family family;
+    for (const ChipId chip : ChipsToCut()) ConsiderChip(chip, family);
+    AddFamily("chip", family);
+  }
+
+  // On a healthy grid chips differ by which borders they are on (and the root).
+  std::vector<ChipId> ChipsToCut() const {
+    std::vector<ChipId> chips;
+    if (!symmetric_) {
+      for (int id = 0; id < topology_.chips(); ++id) {
+        if (topology_.Live(ChipId(id))) chips.emplace_back(id);
+      }
+      return chips;
+    }
+    std::set<ChipId> corners = {ChipId(0)};
+    for (std::size_t a = 0; a < topology_.axes().size(); ++a) {
+      std::set<ChipId> more = corners;
+      for (const ChipId chip : corners) {
+        for (const int at : {1, topology_.axes()[a].size - 1}) {
+          if (at >= topology_.axes()[a].size) continue;
+          Coordinates coordinates = topology_.CoordinatesOf(chip);
+          coordinates[a] = at;
+          more.insert(topology_.ChipAt(coordinates));
+        }
+      }
+      corners = std::move(more);
+    }
+    corners.insert(root_);
+    return {corners.begin(), corners.end()};
+  }
+
+  void ConsiderChip(ChipId chip, Family& family) const {
+    double out_rate = 0, in_rate = 0;
+    topology_.ForEachLiveLinkFrom(chip, [&](LinkId link) {
+      out_rate += topology_.Bandwidth(link).value();
+    });
+    if (topology_.is_grid()) {
+      for (int axis = 0; axis < topology_.ici_axes(); ++axis) {
+        for (const Sign sign : {Sign::kPlus, Sign::kMinus}) {
+          const LinkId out = topology_.LinkAt(chip, axis, sign);
+          if (!topology_.Exists(out)) continue;
+          const LinkId link = topology_.Reverse(out);
+          if (topology_.Live(link)) {
+            in_rate += topology_.Bandwidth(link).value();
+          }
+        }
+      }
+    } else {
+      for (std::uint32_t id = 0; id < topology_.link_ids(); ++id) {
+        if (topology_.Live(LinkId(id)) &&
+            topology_.Target(LinkId(id)) == chip) {
+          in_rate += topology_.Bandwidth(LinkId(id)).value();
+        }
+      }
+    }
+    const int n = symmetric_ ? GroupSize(collective_, topology_)
+                             : groups_.sizes[groups_.of_chip[chip.value()]];
+    const bool is_root = chip == root_;
+    family.Consider(MustLeave(collective_.kind, payload_, n, 1, is_root),
+                    out_rate);
+    family.Consider(MustLeave(collective_.kind, payload_, n, n - 1,
+                              !is_root && RootInGroupOf(chip)),
+                    in_rate);
+  }
+
+  bool RootInGroupOf(ChipId chip) const {
+    if (!symmetric_) {
+      return groups_.of_chip[chip.value()] == groups_.of_chip[root_.value()];
+    }
+    Coordinates a = topology_.CoordinatesOf(chip);
+    Coordinates b = topology_.CoordinatesOf(root_);
+    for (const int axis : collective_.axes) a[axis] = b[axis] = 0;
+    return a == b;
+  }
+
+  void AddSlabs() {
+    for (int axis = 0; axis < topology_.ici_axes(); ++axis) {
+      Family family;
+      if (symmetric_) {
+        SymmetricSlab(axis, family);
+      } else {
+        ForEachSlab(axis, [&](const std::vector<bool>& set) {
+          ConsiderCut(set, family);
+        });
+      }
+      AddFamily("slab:" + AxisName(topology_, axis), family);
+    }
+  }
+
+  // Arcs of one length are all alike, and so are all groups along the axis.
+  void SymmetricSlab(int axis, Family& family) const {
+    const GridAxis& along = topology_.axes()[axis];
+    if (std::find(collective_.axes.begin(), collective_.axes.end(), axis) ==
+        collective_.axes.end()) {
+      return;
+    }
+    const int n = GroupSize(collective_, topology_);
+    const double groups = static_cast<double>(topology_.chips()) / n;
+    const double capacity = (along.wrap ? 2.0 : 1.0) * topology_.chips() /
+                            along.size * topology_.base_bandwidth().value();
+    for (int length = 1; length < along.size; ++length) {
+      const int inside = n / along.size * length;
+      double out = MustLeave(collective_.kind, payload_, n, inside, true);
+      if (IsRooted()) {
+        // One group has the root; the slab may be on either side of it.
+        out = std::max(out,
+                       MustLeave(collective_.kind, payload_, n, inside, false));
+      }
+      family.Consider(groups * out, capacity);
+    }
+  }
+
+  bool IsRooted() const {
+    switch (collective_.kind) {
+      case CollectiveKind::kBroadcast:
+      case CollectiveKind::kReduce:
+      case CollectiveKind::kGather:
+      case CollectiveKind::kScatter:
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  template <class Visit>
+  void ForEachSlab(int axis, Visit visit) const {
+    const GridAxis& along = topology_.axes()[axis];
+    const bool arcs = along.wrap && !topology_.twisted();
+    for (int first = 0; first < (arcs ? along.size : 1); ++first) {
+      for (int length = 1; length < along.size; ++length) {
+        std::vector<bool> set(topology_.chips());
+        for (int id = 0; id < topology_.chips(); ++id) {
+          const int at = topology_.CoordinatesOf(ChipId(id))[axis];
+          set[id] = (at - first + along.size) % along.size < length;
+        }
+        visit(set);
+      }
+    }
+  }
+
+  // Boxes of at least 2 and fewer than all chips, without wrap crossing.
+  template <class Visit>
+  void ForEachBox(Visit visit) const {
+    Coordinates lo{}, hi{};
+    const auto walk = [&](const auto& self, std::size_t axis) -> void {
+      if (axis == topology_.axes().size()) {
+        VisitBox(lo, hi, visit);
+        return;
+      }
+      const int size = topology_.axes()[axis].size;
+      for (lo[axis] = 0; lo[axis] < size; ++lo[axis]) {
+        for (hi[axis] = lo[axis]; hi[axis] < size; ++hi[axis]) {
+          self(self, axis + 1);
+        }
+      }
+    };
+    walk(walk, 0);
+  }
+
+  template <class Visit>
+  void VisitBox(const Coordinates& lo, const Coordinates& hi,
+                Visit visit) const {
+    std::vector<bool> set(topology_.chips());
+    int members = 0;
+    for (int id = 0; id < topology_.chips(); ++id) {
+      const Coordinates at = topology_.CoordinatesOf(ChipId(id));
+      bool in = true;
+      for (std::size_t a = 0; a < topology_.axes().size(); ++a) {
+        in &= at[a] >= lo[a] && at[a] <= hi[a];
+      }
+      set[id] = in;
+      members += in ? 1 : 0;
+    }
+    if (members >= 2 && members < topology_.chips()) visit(set);
+  }
+
+  void AddBoxes() {
+    Family family;
+    ForEachBox([&](const std::vector<bool>& set) { ConsiderCut(set, family); });
+    AddFamily("box", family);
+  }
+
+  // ---- all-reduce -------------------------------------------------------
+
+  double TotalCapacity() const {
+    if (!symmetric_) {
+      return CapacityOf(std::vector<bool>(topology_.chips(), true)).inside;
+    }
+    double capacity = 0;
+    for (int axis = 0; axis < topology_.ici_axes(); ++axis) {
+      capacity += AxisCapacity(axis);
+    }
+    return capacity;
+  }
+
+  double AxisCapacity(int axis) const {
+    double links = 0;
+    if (symmetric_) {
+      const GridAxis& along = topology_.axes()[axis];
+      const double per_line = along.size == 1 ? 0
+                              : along.wrap    ? 2.0 * along.size
+                                              : 2.0 * (along.size - 1);
+      links = per_line * topology_.chips() / along.size;
+      return links * topology_.base_bandwidth().value();
+    }
+    double capacity = 0;
+    topology_.ForEachLiveLink([&](LinkId link) {
+      if (topology_.AxisOf(link) == axis) {
+        capacity += topology_.Bandwidth(link).value();
+      }
+    });
+    return capacity;
+  }
+
+  // One-way gossip: 2(n-1) messages per element (Harary & Schwenk).
+  double EdgesSeconds() const {
+    double bytes = 0;
+    if (symmetric_) {
+      const double n = GroupSize(collective_, topology_);
+      bytes = 2 * (n - 1) * payload_ * (topology_.chips() / n);
+    } else {
+      for (const int n : groups_.sizes) bytes += 2.0 * (n - 1) * payload_;
+    }
+    return bytes / TotalCapacity();
+  }
+
+  // A taken as one part, all other chips apart.
+  void ConsiderBlock(const std::vector<bool>& set, Family& family) const {
+    for (const bool complement : {false, true}) {
+      std::vector<bool> part = set;
+      if (complement) part.flip();
+      if (std::count(part.begin(), part.end(), true) < 2) continue;
+      const std::vector<int> inside = MembersInside(part);
+      double bytes = 0;
+      for (std::size_t g = 0; g < inside.size(); ++g) {
+        const int outside = groups_.sizes[g] - inside[g];
+        bytes += 2.0 * (inside[g] == 0 ? outside - 1 : outside) * payload_;
+      }
+      family.Consider(bytes, TotalCapacity() - CapacityOf(part).inside);
+    }
+  }
+
+  // A slab of `length` on a healthy grid: all slabs of one length are alike.
+  void SymmetricBlock(int axis, int length, Family& family) const {
+    const GridAxis& along = topology_.axes()[axis];
+    const double share = static_cast<double>(length) / along.size;
+    if (share * topology_.chips() < 2) return;
+    double inside = 2.0 * (length - 1) * topology_.chips() / along.size *
+                    topology_.base_bandwidth().value();
+    for (int other = 0; other < topology_.ici_axes(); ++other) {
+      if (other != axis) inside += share * AxisCapacity(other);
+    }
+    const double n = GroupSize(collective_, topology_);
+    const double groups = topology_.chips() / n;
+    const bool cuts_groups =
+        std::find(collective_.axes.begin(), collective_.axes.end(), axis) !=
+        collective_.axes.end();
+    // Groups inside the slab are done; the others have no member in it.
+    const double bytes = cuts_groups
+                             ? 2 * groups * n * (1 - share) * payload_
+                             : 2 * groups * (1 - share) * (n - 1) * payload_;
+    family.Consider(bytes, TotalCapacity() - inside);
+  }
+
+  void AddBlock() {
+    Family family;
+    for (int axis = 0; axis < topology_.ici_axes(); ++axis) {
+      if (symmetric_) {
+        // The complement of a slab is a slab.
+        for (int length = 1; length < topology_.axes()[axis].size; ++length) {
+          SymmetricBlock(axis, length, family);
+        }
+        continue;
+      }
+      ForEachSlab(axis, [&](const std::vector<bool>& set) {
+        ConsiderBlock(set, family);
+      });
+    }
+    if (topology_.chips() <= kBoxChips) {
+      ForEachBox(
+          [&](const std::vector<bool>& set) { ConsiderBlock(set, family); });
+    }
+    AddFamily("block", family);
+  }
+
+  // ---- all-to-all -------------------------------------------------------
+
+  // Byte-hops of all pairs over the capacity: a byte that travels h hops uses h
+  // link-bytes (LP duality of maximum concurrent flow).
+  void AddDistances() {
+    const bool by_group =
+        !symmetric_ &&
+        (!topology_.is_grid() || topology_.live_chips() != topology_.chips());
+    const double mean =
+        (by_group ? SummariseDistances(topology_, groups_.of_chip)
+                  : SummariseAxisGroups(topology_, collective_.axes))
+            .mean_hops;
+    double pairs_times_block = 0;  // bytes sent by all chips together
+    if (symmetric_) {
+      const double n = GroupSize(collective_, topology_);
+      pairs_times_block = topology_.chips() * (n - 1) / n * payload_;
+    } else {
+      for (const double n : groups_.sizes) {
+        pairs_times_block += (n - 1) * payload_;
+      }
+    }
+    AddBandwidth("distance", pairs_times_block * mean / TotalCapacity());
+    if (!topology_.is_grid() || topology_.twisted()) return;
+    for (int axis = 0; axis < topology_.ici_axes(); ++axis) {
+      if (topology_.axes()[axis].size == 1) continue;
+      const double hops = AxisHops(axis);
+      AddBandwidth(
+          "distance:" + AxisName(topology_, axis),
+          hops == 0 ? 0 : pairs_times_block * hops / AxisCapacity(axis));
+    }
+  }
+
+  // Mean hops along one axis over the pairs of a group; faults only lengthen
+  // it.
+  double AxisHops(int axis) const {
+    if (std::find(collective_.axes.begin(), collective_.axes.end(), axis) ==
+        collective_.axes.end()) {
+      return 0;
+    }
+    const GridAxis& along = topology_.axes()[axis];
+    double sum = 0;  // over ordered pairs of one line
+    for (int a = 0; a < along.size; ++a) {
+      for (int b = 0; b < along.size; ++b) {
+        const int apart = std::abs(a - b);
+        sum += along.wrap ? std::min(apart, along.size - apart) : apart;
+      }
+    }
+    const double n = GroupSize(collective_, topology_);
+    const double lines = n / along.size;
+    return sum * lines * lines / (n * (n - 1));
+  }
+
+  const Collective& collective_;
+  const Topology& topology_;
+  ChipId root_;
+  double payload_;
+  double start_;     // o + alpha
+  double overhead_;  // o
+  bool symmetric_ = false;
+  Groups groups_;
+  Bounds bounds_;
+};
+
+}  // namespace
+
+const BoundComponent& Bounds::binding() const {
+  CHECK(!components.empty());
+  return *std::max_element(
+      components.begin(), components.end(),
+      [](const auto& a, const auto& b) { return a.time < b.time; });
+}
+
+Bounds ComputeBounds(const Collective& collective, const Slice& slice,
+                     ChipId root) {
+  return BoundFinder(collective, slice, root).Find();
+}
+
+std::optional<Bisection> ComputeBisection(const Topology& topology) {
+  if (!topology.is_grid()) return std::nullopt;
+  std::optional<Bisection> least;
+  for (int axis = 0; axis < topology.ici_axes(); ++axis) {
+    const int size = topology.axes()[axis].size;
+    if (size == 1) continue;
+    Bisection cut{.axis = axis, .links = 0, .bandwidth = {}};
+    double rate = 0;
+    topology.ForEachLiveLink([&](LinkId link) {
+      const int from = topology.CoordinatesOf(topology.Source(link))[axis];
+      const int to = topology.CoordinatesOf(topology.Target(link))[axis];
+      if (from < size / 2 && to >= size / 2) {
+        ++cut.links;
+        rate += topology.Bandwidth(link).value();
+      }
+    });
+    cut.bandwidth = BytesPerSecond(rate);
+    if (!least || cut.bandwidth < least->bandwidth) least = cut;
+  }
+  return least;
+}
+
+}  // namespace podsim

@@ -1,0 +1,55 @@
+#ifndef PODSIM_COST_BOUNDS_H_
+#define PODSIM_COST_BOUNDS_H_
+
+#include <string>
+#include <vector>
+
+#include "collective/collective.h"
+#include "topology/slice.h"
+
+namespace podsim {
+
+// A time that no schedule can beat, and why.
+struct BoundComponent {
+  std::string name;  // "latency", "chip", "slab:x", "box", "edges", "block", ..
+  Seconds time;
+};
+
+struct Bounds {
+  std::vector<BoundComponent> components;  // at least one
+
+  const BoundComponent& binding() const;  // the largest; first on ties
+};
+
+// Every component that applies, each of the form o + alpha + bytes/capacity but
+// for the pure latency o + alpha x hops. Valid for every schedule in which
+// chips forward and add, and links do neither (algorithms: Tutte, Nash-Williams
+// 1961 for `edges` and `block`; cuts and LP duality for the rest):
+//   latency     o + alpha x the farthest pair that must exchange information
+//   chip        cut around one chip, out and in
+//   slab:a      cut around an arc (wrapped axis) or prefix of coordinates
+//   box         cut around an axis-aligned box; slices of up to 64 chips that
+//   are
+//               not fully wrapped or have faults
+//   edges       all-reduce: 2(n-1)S over all links (Harary & Schwenk 1974)
+//   block       all-reduce, same slices as box: a set of chips taken as one
+//   distance, distance:a   all-to-all: byte-hops over the capacity
+// A group of one chip or an empty payload has the single component `none`, 0 s.
+// Where n does not divide S the bound can exceed the optimum by less than n
+// bytes on the binding link. Dead chips are no members. `root` matters for
+// rooted kinds only. With links of different latency alpha is the smallest.
+Bounds ComputeBounds(const Collective& collective, const Slice& slice,
+                     ChipId root = ChipId(0));
+
+// Cut in the middle of the axis where the fewest links cross: one-way links and
+// their bytes/s together.
+struct Bisection {
+  int axis = 0;
+  int links = 0;
+  BytesPerSecond bandwidth;
+};
+std::optional<Bisection> ComputeBisection(const Topology& topology);
+
+}  // namespace podsim
+
+#endif  // PODSIM_COST_BOUNDS_H_

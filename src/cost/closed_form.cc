@@ -1,0 +1,99 @@
+#include "cost/closed_form.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace podsim {
+namespace {
+
+struct Link {
+  double start_up;  // a = o + alpha, seconds
+  double rate;      // B, bytes/s
+};
+
+// All-gather of `payload` bytes in the end along one axis.
+double AxisTime(const GridAxis& axis, AxisPrimitive primitive, double payload,
+                const Link& link) {
+  const double n = axis.size;
+  if (!axis.wrap || primitive == AxisPrimitive::kRing) {
+    return (n - 1) * (link.start_up + payload / (n * link.rate));
+  }
+  if (primitive == AxisPrimitive::kSplit) {
+    return (n - 1) * (link.start_up + payload / (2 * n * link.rate));
+  }
+  return std::floor(n / 2) * link.start_up +
+         (n - 1) / (2 * n) * payload / link.rate;
+}
+
+bool NeedsHalves(const GridAxis& axis, AxisPrimitive primitive) {
+  return axis.wrap &&
+         (primitive == AxisPrimitive::kSplit ||
+          (primitive == AxisPrimitive::kShort && axis.size % 2 == 0));
+}
+
+// The primitive that a lowering without that parameter stands for.
+AxisPrimitive PrimitiveOf(const LoweringSpec& spec) {
+  if (spec.name == "ring") return AxisPrimitive::kRing;
+  if (spec.name == "ring-split") return AxisPrimitive::kSplit;
+  if (spec.name == "ring-short") return AxisPrimitive::kShort;
+  return spec.axis_primitive;
+}
+
+bool EqualWrappedAxes(const std::vector<int>& active,
+                      const Topology& topology) {
+  for (const int axis : active) {
+    if (!topology.axes()[axis].wrap ||
+        topology.axes()[axis].size != topology.axes()[active[0]].size) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool EqualFractions(const LoweringSpec& spec) {
+  return std::adjacent_find(spec.fractions.begin(), spec.fractions.end(),
+                            std::not_equal_to<>()) == spec.fractions.end();
+}
+
+}  // namespace
+
+std::optional<Seconds> ClosedForm(const LoweringSpec& spec,
+                                  const Collective& collective,
+                                  const Slice& slice) {
+  const Topology& topology = slice.topology;
+  if (!topology.is_grid() || !topology.healthy()) return std::nullopt;
+  const std::int64_t n = GroupSize(collective, topology);
+  if (n == 1 || collective.payload.value() == 0) return Seconds(0);
+  if (spec.batches != 1) return std::nullopt;
+  const std::vector<int> active = ActiveAxes(collective, topology);
+  const bool rotated = spec.name == "bucket-rotated";
+  const std::int64_t parts =
+      rotated ? static_cast<std::int64_t>(active.size()) : 1;
+  const bool balanced = spec.balanced && !EqualWrappedAxes(active, topology);
+  if (parts > 1 && (balanced || !EqualFractions(spec) ||
+                    !EqualWrappedAxes(active, topology))) {
+    return std::nullopt;
+  }
+  const AxisPrimitive primitive = PrimitiveOf(spec);
+  std::int64_t granules = n * parts;
+  for (const int axis : active) {
+    if (NeedsHalves(topology.axes()[axis], primitive)) {
+      granules = 2 * n * parts;
+    }
+  }
+  if (collective.payload.value() % granules != 0) return std::nullopt;
+  const Link link{slice.parameters.ici_message_overhead.value() +
+                      slice.parameters.ici_hop_latency.value(),
+                  slice.parameters.ici_bandwidth.value()};
+  double held = static_cast<double>(collective.payload.value()) /
+                static_cast<double>(n * parts);
+  double time = 0;
+  for (const int axis : active) {
+    held *= topology.axes()[axis].size;
+    time += AxisTime(topology.axes()[axis], primitive, held, link);
+  }
+  if (collective.kind == CollectiveKind::kAllReduce) time *= 2;
+  return Seconds(time) + slice.parameters.collective_launch;
+}
+
+}  // namespace podsim

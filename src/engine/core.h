@@ -1,0 +1,60 @@
+#ifndef PODSIM_ENGINE_CORE_H_
+#define PODSIM_ENGINE_CORE_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "engine/engine.h"
+
+namespace podsim {
+
+// The event loop of the pod model, without SimGrid: testable alone. Dates start
+// at 0. Two implementations, by kind of schedule.
+class Core {
+ public:
+  virtual ~Core() = default;
+  virtual bool empty() const = 0;   // no event left
+  virtual double next() const = 0;  // date of the next event; not if empty
+  virtual void Step() = 0;          // do it
+  // Do all that are left, at once.
+  virtual void Drain() {
+    while (!empty()) Step();
+  }
+  virtual Timeline TakeTimeline() = 0;
+};
+
+// Every transfer is one hop: links are independent, O(log k) per event.
+std::unique_ptr<Core> MakeEqualShareCore(const Schedule& schedule,
+                                         const Network& network);
+// Routes of several hops: max-min fair rates by progressive filling, solved
+// anew whenever a transfer starts or stops flowing.
+std::unique_ptr<Core> MakeMaxMinCore(const Schedule& schedule,
+                                     const Network& network);
+
+// Dates closer than this (relative) count as simultaneous.
+inline constexpr double kSimultaneous = 1e-12;
+
+// Which ops wait for which, turned around; and what each still waits for.
+class Successors {
+ public:
+  explicit Successors(const Schedule& schedule);
+
+  // Calls ready(op) for every op that waited for `op` last.
+  template <class Ready>
+  void Release(std::uint32_t op, Ready ready) {
+    for (std::uint32_t k = first_[op]; k < first_[op + 1]; ++k) {
+      if (--pending_[ops_[k]] == 0) ready(ops_[k]);
+    }
+  }
+  bool Waits(std::uint32_t op) const { return pending_[op] > 0; }
+
+ private:
+  std::vector<std::uint32_t> first_;
+  std::vector<std::uint32_t> ops_;
+  std::vector<std::uint32_t> pending_;
+};
+
+}  // namespace podsim
+
+#endif  // PODSIM_ENGINE_CORE_H_

@@ -1,0 +1,53 @@
+#ifndef PODSIM_ENGINE_ENGINE_H_
+#define PODSIM_ENGINE_ENGINE_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "schedule/schedule.h"
+#include "topology/fold.h"
+#include "topology/slice.h"
+
+namespace podsim {
+
+// What an engine needs to know about the links of a schedule. Times in seconds,
+// rates in bytes/s.
+struct Network {
+  std::uint32_t links = 0;
+  double bandwidth = 0;
+  double hop_latency = 0;       // alpha
+  double message_overhead = 0;  // o
+  // Per link, only where links differ; else empty.
+  std::vector<double> link_bandwidth;
+  std::vector<double> link_latency;
+
+  double BandwidthOf(LinkId link) const {
+    return link_bandwidth.empty() ? bandwidth : link_bandwidth[link.value()];
+  }
+  double LatencyOf(LinkId link) const {
+    return link_latency.empty() ? hop_latency : link_latency[link.value()];
+  }
+};
+
+Network MakeNetwork(const Slice& slice);
+// The links of a fold; all are alike (a fold needs a healthy slice).
+Network MakeNetwork(const Slice& slice, const FoldedGrid& grid);
+
+// When every op began to start up and ended, in seconds from the start.
+struct Timeline {
+  std::vector<double> start;
+  std::vector<double> end;
+  double makespan = 0;
+};
+
+// The pod engine: a transfer pays o + hops x alpha without using bandwidth,
+// then its bytes flow through all links of its route at once, each link shared
+// max-min fairly among the transfers flowing on it (a route that names a link
+// twice takes two shares). Local and compute ops take their duration. Runs as a
+// model inside SimGrid's engine. Every op ends, or it is an internal error that
+// names the first ten that did not.
+Timeline RunPod(const Schedule& schedule, const Network& network);
+
+}  // namespace podsim
+
+#endif  // PODSIM_ENGINE_ENGINE_H_

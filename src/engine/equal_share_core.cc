@@ -1,0 +1,194 @@
+#include <algorithm>
+
+#include "base/check.h"
+#include "engine/core.h"
+#include "engine/event_queue.h"
+
+namespace podsim {
+namespace {
+
+constexpr std::uint32_t kNone = UINT32_MAX;
+// Version of an event that is the end of a local or compute op.
+constexpr std::uint32_t kComputeEnd = UINT32_MAX;
+
+// A transfer that flows on a link, by the link's volume at which it is done.
+struct Mark {
+  double volume;
+  std::uint32_t op;
+};
+
+bool Higher(const Mark& a, const Mark& b) {
+  return a.volume > b.volume || (a.volume == b.volume && a.op > b.op);
+}
+
+// A link shared equally: `volume` counts the bytes that each flowing transfer
+// has received since the link was first used, so a transfer of b bytes that
+// joins at volume v is done at volume v + b, whoever joins or leaves meanwhile.
+struct LinkState {
+  double volume = 0;
+  double since = 0;            // date of `volume`
+  Mark first{0, kNone};        // the next to end
+  std::uint32_t active = 0;    // flowing
+  std::uint32_t version = 0;   // of the promised completion
+  std::uint32_t more = kNone;  // index of the heap of the others
+};
+
+class EqualShareCore : public Core {
+ public:
+  EqualShareCore(const Schedule& schedule, const Network& network)
+      : schedule_(schedule),
+        network_(network),
+        successors_(schedule),
+        links_(network.links),
+        rate_(network.bandwidth),
+        uniform_rate_(network.link_bandwidth.empty()) {
+    timeline_.start.assign(schedule.size(), -1);
+    timeline_.end.assign(schedule.size(), -1);
+    uniform_delay_ = network.link_latency.empty();
+    if (uniform_delay_) {
+      starts_.ClassOf(network.message_overhead + network.hop_latency);
+    }
+    for (std::uint32_t op = 0; op < schedule.size(); ++op) {
+      if (!successors_.Waits(op)) Start(op, 0);
+    }
+  }
+
+  bool empty() const override { return starts_.empty() && ends_.empty(); }
+
+  double next() const override {
+    return TakeEnd() ? ends_.top().date : starts_.top().date;
+  }
+
+  void Step() override {
+    if (TakeEnd()) {
+      End();
+    } else {
+      Join();
+    }
+  }
+
+  void Drain() override {
+    while (!empty()) EqualShareCore::Step();
+  }
+
+  Timeline TakeTimeline() override { return std::move(timeline_); }
+
+ private:
+  // Of simultaneous events ends come first: they make room.
+  bool TakeEnd() const {
+    if (ends_.empty()) return false;
+    return starts_.empty() ||
+           ends_.top().date <= starts_.top().date * (1 + kSimultaneous);
+  }
+
+  double RateOf(std::uint32_t link) const {
+    return uniform_rate_ ? rate_ : network_.link_bandwidth[link];
+  }
+
+  void Start(std::uint32_t op, double now) {
+    timeline_.start[op] = now;
+    const OpId id(op);
+    if (schedule_.kind(id) != OpKind::kTransfer) {
+      ends_.Push({now + schedule_.duration(id).value(), op, kComputeEnd});
+      return;
+    }
+    const std::size_t delay_class =
+        uniform_delay_
+            ? 0
+            : starts_.ClassOf(network_.message_overhead +
+                              network_.LatencyOf(schedule_.route(id)[0]));
+    starts_.Push(delay_class, now, op);
+  }
+
+  // A transfer begins to flow.
+  void Join() {
+    const Event event = starts_.top();
+    starts_.Pop();
+    const OpId op(event.id);
+    const std::uint32_t link_id = schedule_.route(op)[0].value();
+    LinkState& link = links_[link_id];
+    const double bytes = static_cast<double>(schedule_.bytes(op).value());
+    if (link.active == 0) {
+      link.volume = 0;
+      link.since = event.date;
+      link.first = {bytes, event.id};
+    } else {
+      const double elapsed = std::max(0.0, event.date - link.since);
+      link.volume += elapsed * RateOf(link_id) / link.active;
+      link.since = std::max(link.since, event.date);
+      Insert(link, {link.volume + bytes, event.id});
+    }
+    ++link.active;
+    Promise(link_id, link);
+  }
+
+  void Insert(LinkState& link, Mark mark) {
+    if (Higher(link.first, mark)) std::swap(link.first, mark);
+    if (link.more == kNone) {
+      link.more = static_cast<std::uint32_t>(heaps_.size());
+      heaps_.emplace_back();
+    }
+    std::vector<Mark>& heap = heaps_[link.more];
+    heap.push_back(mark);
+    std::push_heap(heap.begin(), heap.end(), Higher);
+  }
+
+  // The link's next completion, if nobody joins before.
+  void Promise(std::uint32_t id, LinkState& link) {
+    ++link.version;
+    const double left = std::max(0.0, link.first.volume - link.volume);
+    ends_.Push(
+        {link.since + left * link.active / RateOf(id), id, link.version});
+  }
+
+  void End() {
+    const Event event = ends_.top();
+    ends_.Pop();
+    if (event.version == kComputeEnd) {
+      Finish(event.id, event.date);
+      return;
+    }
+    LinkState& link = links_[event.id];
+    if (event.version != link.version) return;  // someone joined since
+    const std::uint32_t op = link.first.op;
+    link.volume = link.first.volume;
+    link.since = event.date;
+    --link.active;
+    if (link.active > 0) {
+      std::vector<Mark>& heap = heaps_[link.more];
+      std::pop_heap(heap.begin(), heap.end(), Higher);
+      link.first = heap.back();
+      heap.pop_back();
+      Promise(event.id, link);
+    }
+    Finish(op, event.date);
+  }
+
+  void Finish(std::uint32_t op, double now) {
+    timeline_.end[op] = now;
+    timeline_.makespan = std::max(timeline_.makespan, now);
+    successors_.Release(op, [&](std::uint32_t next) { Start(next, now); });
+  }
+
+  const Schedule& schedule_;
+  const Network& network_;
+  Successors successors_;
+  std::vector<LinkState> links_;
+  std::vector<std::vector<Mark>> heaps_;
+  double rate_;
+  bool uniform_rate_;
+  bool uniform_delay_ = true;
+  DelayQueue starts_;
+  EventQueue ends_;
+  Timeline timeline_;
+};
+
+}  // namespace
+
+std::unique_ptr<Core> MakeEqualShareCore(const Schedule& schedule,
+                                         const Network& network) {
+  CHECK(schedule.one_hop());
+  return std::make_unique<EqualShareCore>(schedule, network);
+}
+
+}  // namespace podsim

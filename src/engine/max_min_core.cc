@@ -1,0 +1,198 @@
+#include <algorithm>
+#include <limits>
+
+#include "base/check.h"
+#include "engine/core.h"
+#include "engine/event_queue.h"
+
+namespace podsim {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+// A transfer whose bytes are draining.
+struct Flow {
+  std::uint32_t op;
+  double left;      // bytes, at date `now_`
+  double rate = 0;  // bytes/s
+};
+
+class MaxMinCore : public Core {
+ public:
+  MaxMinCore(const Schedule& schedule, const Network& network)
+      : schedule_(schedule),
+        network_(network),
+        successors_(schedule),
+        free_(network.links),
+        unfrozen_(network.links) {
+    timeline_.start.assign(schedule.size(), -1);
+    timeline_.end.assign(schedule.size(), -1);
+    for (std::uint32_t op = 0; op < schedule.size(); ++op) {
+      if (!successors_.Waits(op)) Start(op, 0);
+    }
+    FindNext();
+  }
+
+  bool empty() const override { return next_ == kNever; }
+  double next() const override { return next_; }
+
+  // All events of one date: ends first, then the transfers that begin to flow;
+  // what they start may be due at once.
+  void Step() override {
+    const double now = next_;
+    const double due = now * (1 + kSimultaneous);
+    Advance(now);
+    bool changed = false;
+    for (bool again = true; again;) {
+      again = EndFlows(due);
+      again |= EndComputes(due);
+      again |= BeginFlows(due);
+      changed |= again;
+    }
+    if (changed) Solve();
+    FindNext();
+  }
+
+  Timeline TakeTimeline() override { return std::move(timeline_); }
+
+ private:
+  void Start(std::uint32_t op, double now) {
+    timeline_.start[op] = now;
+    const OpId id(op);
+    if (schedule_.kind(id) != OpKind::kTransfer) {
+      computes_.Push({now + schedule_.duration(id).value(), op, 0});
+      return;
+    }
+    double delay = network_.message_overhead;
+    for (const LinkId link : schedule_.route(id)) {
+      delay += network_.LatencyOf(link);
+    }
+    starts_.Push({now + delay, op, 0});
+  }
+
+  void Finish(std::uint32_t op, double date) {
+    timeline_.end[op] = date;
+    timeline_.makespan = std::max(timeline_.makespan, date);
+    successors_.Release(op, [&](std::uint32_t next) { Start(next, date); });
+  }
+
+  void Advance(double now) {
+    for (Flow& flow : flows_) flow.left -= flow.rate * (now - now_);
+    now_ = now;
+  }
+
+  // A flow is done when what is left would drain within the tolerance.
+  bool EndFlows(double due) {
+    bool ended = false;
+    for (std::size_t k = 0; k < flows_.size();) {
+      if (flows_[k].left > flows_[k].rate * (due - now_)) {
+        ++k;
+        continue;
+      }
+      const std::uint32_t op = flows_[k].op;
+      flows_.erase(flows_.begin() + static_cast<std::ptrdiff_t>(k));
+      Finish(op, now_);
+      ended = true;
+    }
+    return ended;
+  }
+
+  bool EndComputes(double due) {
+    bool ended = false;
+    while (!computes_.empty() && computes_.top().date <= due) {
+      const Event event = computes_.top();
+      computes_.Pop();
+      Finish(event.id, event.date);
+      ended = true;
+    }
+    return ended;
+  }
+
+  bool BeginFlows(double due) {
+    bool began = false;
+    while (!starts_.empty() && starts_.top().date <= due) {
+      const std::uint32_t op = starts_.top().id;
+      starts_.Pop();
+      flows_.push_back(
+          {op, static_cast<double>(schedule_.bytes(OpId(op)).value())});
+      began = true;
+    }
+    return began;
+  }
+
+  // Progressive filling: the link with the smallest share per unfrozen flow
+  // freezes its flows at that share, until all are frozen.
+  void Solve() {
+    used_.clear();
+    for (const Flow& flow : flows_) {
+      for (const LinkId link : schedule_.route(OpId(flow.op))) {
+        if (unfrozen_[link.value()]++ == 0) {
+          used_.push_back(link.value());
+          free_[link.value()] = network_.BandwidthOf(link);
+        }
+      }
+    }
+    std::vector<bool> frozen(flows_.size());
+    std::size_t left = flows_.size();
+    while (left > 0) {
+      double share = kNever;
+      std::uint32_t tightest = 0;
+      for (const std::uint32_t link : used_) {
+        if (unfrozen_[link] == 0) continue;
+        const double per_flow = free_[link] / unfrozen_[link];
+        if (per_flow < share) {
+          share = per_flow;
+          tightest = link;
+        }
+      }
+      for (std::size_t k = 0; k < flows_.size(); ++k) {
+        if (frozen[k] || !Crosses(flows_[k].op, tightest)) continue;
+        frozen[k] = true;
+        --left;
+        flows_[k].rate = share;
+        for (const LinkId link : schedule_.route(OpId(flows_[k].op))) {
+          free_[link.value()] = std::max(0.0, free_[link.value()] - share);
+          --unfrozen_[link.value()];
+        }
+      }
+    }
+  }
+
+  bool Crosses(std::uint32_t op, std::uint32_t link) const {
+    const auto route = schedule_.route(OpId(op));
+    return std::find(route.begin(), route.end(), LinkId(link)) != route.end();
+  }
+
+  void FindNext() {
+    next_ = kNever;
+    if (!starts_.empty()) next_ = std::min(next_, starts_.top().date);
+    if (!computes_.empty()) next_ = std::min(next_, computes_.top().date);
+    for (const Flow& flow : flows_) {
+      next_ = std::min(next_, now_ + std::max(0.0, flow.left) / flow.rate);
+    }
+    if (next_ != kNever) next_ = std::max(next_, now_);
+  }
+
+  const Schedule& schedule_;
+  const Network& network_;
+  Successors successors_;
+  EventQueue starts_;
+  EventQueue computes_;
+  std::vector<Flow> flows_;
+  double now_ = 0;
+  double next_ = kNever;
+  // Scratch of Solve, by link.
+  std::vector<double> free_;
+  std::vector<std::uint32_t> unfrozen_;
+  std::vector<std::uint32_t> used_;
+  Timeline timeline_;
+};
+
+}  // namespace
+
+std::unique_ptr<Core> MakeMaxMinCore(const Schedule& schedule,
+                                     const Network& network) {
+  return std::make_unique<MaxMinCore>(schedule, network);
+}
+
+}  // namespace podsim

@@ -1,0 +1,28 @@
+#ifndef PODSIM_SCHEDULE_INSTANTIATE_H_
+#define PODSIM_SCHEDULE_INSTANTIATE_H_
+
+#include <string>
+
+#include "schedule/placement.h"
+#include "schedule/schedule.h"
+
+namespace podsim {
+
+// Places the program on every chip (NoFold) or on one chip per class. Ops are
+// ordered step by step, sites ascending; without `where` and zero-byte chunks
+// op id = step * sites + site. Zero-byte transfers are not emitted. When
+// anything is folded, the number of ranks must divide `payload` (CHECK).
+Schedule Instantiate(const Program& program, const Topology& topology,
+                     const Fold& fold, Bytes payload);
+
+// Chips of one group (the product of the group's axes).
+int GroupSize(const Program& program, const Topology& topology);
+
+// The meaning of the unfolded schedule: groups, chunks and their owners. Chunk
+// id = owner chip * split.sub_chunks() + sub-chunk.
+CollectiveMeaning MeaningOf(const Program& program, const Topology& topology,
+                            const std::string& kind, Bytes payload);
+
+}  // namespace podsim
+
+#endif  // PODSIM_SCHEDULE_INSTANTIATE_H_

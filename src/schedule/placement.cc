@@ -1,0 +1,51 @@
+#include "schedule/placement.h"
+
+#include "base/check.h"
+
+namespace podsim {
+
+Placement::Placement(const Program& program, const FoldedGrid& grid)
+    : program_(program), grid_(grid) {
+  std::uint32_t stride = 1;
+  for (int a = 0; a < grid.axes(); ++a) {
+    strides_.push_back(stride);
+    stride *= grid.period(a);
+  }
+  std::uint64_t slot = 0;
+  for (const ProgramStep& step : program.steps) {
+    first_slot_.push_back(static_cast<std::uint32_t>(slot));
+    slot += step.where_axis < 0 ? grid.sites()
+                                : grid.sites() / grid.period(step.where_axis);
+    CHECK(slot < kNoOp) << "more than 2^32 transfers";
+  }
+  first_slot_.push_back(static_cast<std::uint32_t>(slot));
+}
+
+std::uint32_t Placement::SiteOf(std::uint32_t step, std::uint32_t k) const {
+  const ProgramStep& s = program_.steps[step];
+  if (s.where_axis < 0) return k;
+  const std::uint32_t stride = strides_[s.where_axis];
+  return k / stride * stride * grid_.period(s.where_axis) +
+         s.where_coordinate * stride + k % stride;
+}
+
+std::uint64_t CountTransfers(const Program& program, const Topology& topology) {
+  std::uint64_t count = 0;
+  for (const ProgramStep& step : program.steps) {
+    count += step.where_axis < 0
+                 ? topology.chips()
+                 : topology.chips() / topology.axes()[step.where_axis].size;
+  }
+  return count;
+}
+
+bool InvariantAlong(const Program& program, const Topology& topology,
+                    int axis) {
+  for (const ProgramStep& step : program.steps) {
+    if (step.where_axis == axis) return false;
+    if (step.axis == axis && !topology.axes()[axis].wrap) return false;
+  }
+  return true;
+}
+
+}  // namespace podsim

@@ -1,0 +1,119 @@
+#ifndef PODSIM_SCHEDULE_PROGRAM_H_
+#define PODSIM_SCHEDULE_PROGRAM_H_
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+#include "schedule/chunk_split.h"
+#include "topology/topology.h"
+
+namespace podsim {
+
+// What a transfer does to the chunks at its destination.
+enum class Mode : std::uint8_t {
+  kCopy,     // replaces them
+  kReduce,   // adds to them on arrival
+  kScratch,  // leaves them alone until a Local adds the arrived bytes
+};
+
+enum class Half : std::uint8_t { kFirst, kSecond, kBoth };
+
+// Chunk owners as displacements from the sending chip: on axis a, the len[a]
+// coordinates from lo[a] on, cyclically.
+struct OwnerBox {
+  std::array<int, kMaxAxes> lo{};
+  std::array<int, kMaxAxes> len = {1, 1, 1, 1};
+
+  bool operator==(const OwnerBox&) const = default;
+};
+
+// The chunks of one transfer: of every owner in the box, one (part, batch),
+// both halves or one.
+struct ProgramPattern {
+  OwnerBox owners;
+  int part = 0;  // part * batches + batch
+  Half half = Half::kBoth;
+};
+
+// A dependence inside a Program: on this chip's own transfer of an earlier
+// step, or on the transfer of that step that arrives at this chip. Where that
+// transfer does not exist (no such coordinate, zero bytes) there is no
+// dependence.
+struct After {
+  StepId step;
+  bool arrival = false;
+
+  bool operator==(const After&) const = default;
+};
+
+inline constexpr std::uint32_t kNoStep = UINT32_MAX;
+
+// One transfer over one hop that every chip sends, or every chip at one
+// coordinate of one axis.
+struct ProgramStep {
+  std::uint16_t lane;
+  std::uint8_t axis;
+  Sign sign;
+  Mode mode;
+  PatternId pattern;
+  std::int8_t where_axis = -1;  // -1: every chip
+  std::int32_t where_coordinate = 0;
+  std::uint32_t lane_previous = kNoStep;  // on the same chips
+  // Range of Program::after; the first `own_after` of them are not implied by
+  // the previous step of the lane.
+  std::uint32_t first_after = 0;
+  std::uint32_t own_after = 0;
+  std::uint32_t end_after = 0;
+};
+
+// Who has a contribution to a chunk before, and who must have the full sum (of
+// all contributions) after.
+struct ChunkFlow {
+  bool all_contribute = false;  // else the owner only
+  bool all_receive = false;     // else the owner only
+};
+
+// A collective as the steps of one chip, in coordinates relative to that chip.
+// Groups are the sub-grids spanned by `group_axes`, all at once; the owner of
+// shard i of a group is its rank i (increasing chip id).
+struct Program {
+  std::vector<ProgramStep> steps;
+  std::vector<ProgramPattern> patterns;
+  std::vector<After> after;
+  ChunkSplit split;
+  ChunkFlow flow;
+  std::vector<int> group_axes;
+};
+
+// Builds a Program step by step. A lane is FIFO per chip: a step also waits for
+// the previous step of its lane on the same chip.
+class ProgramBuilder {
+ public:
+  ProgramBuilder(ChunkSplit split, ChunkFlow flow, std::vector<int> group_axes);
+
+  PatternId Pattern(const OwnerBox& owners, int part, Half half);
+  // The following steps exist only at this coordinate of the axis.
+  void Where(int axis, int coordinate);
+  void Everywhere();
+  StepId Send(int lane, int axis, Sign sign, PatternId pattern, Mode mode,
+              std::span<const After> after);
+  Program Build() &&;
+
+ private:
+  using LaneKey = std::pair<int, std::pair<int, int>>;  // lane, (axis, coord.)
+
+  Program program_;
+  int where_axis_ = -1;
+  int where_coordinate_ = 0;
+  std::map<LaneKey, std::uint32_t> last_in_lane_;
+};
+
+}  // namespace podsim
+
+#endif  // PODSIM_SCHEDULE_PROGRAM_H_

@@ -1,0 +1,124 @@
+#include "schedule/schedule.h"
+
+#include "base/check.h"
+
+namespace podsim {
+
+OpId Schedule::Append(const Op& op, std::span<const OpId> after) {
+  const auto id = static_cast<std::uint32_t>(ops_.size());
+  CHECK(id != UINT32_MAX);
+  ops_.push_back(op);
+  for (const OpId wait : after) {
+    CHECK(wait.value() < id) << "op " << id << " waits for " << wait.value();
+    after_.push_back(wait);
+  }
+  first_after_.push_back(static_cast<std::uint32_t>(after_.size()));
+  if (!one_hop_) hops_.push_back(0);
+  return OpId(id);
+}
+
+OpId Schedule::Add(const Transfer& transfer, LinkId link,
+                   std::span<const OpId> after) {
+  ++transfers_;
+  const OpId id = Append({.bytes = transfer.bytes.value(),
+                          .src = transfer.src,
+                          .dst = transfer.dst,
+                          .route = link,
+                          .pattern = transfer.chunks.pattern,
+                          .base = transfer.chunks.base,
+                          .lane = transfer.lane,
+                          .mode = transfer.mode,
+                          .kind = OpKind::kTransfer},
+                         after);
+  if (!one_hop_) {
+    ops_.back().route = LinkId(static_cast<std::uint32_t>(routes_.size()));
+    routes_.push_back(link);
+    hops_.back() = 1;
+  }
+  return id;
+}
+
+OpId Schedule::Add(const Transfer& transfer, std::span<const LinkId> route,
+                   std::span<const OpId> after) {
+  CHECK(!route.empty());
+  if (route.size() > 1 && one_hop_) {
+    // From here on every route is in the pool.
+    one_hop_ = false;
+    for (Op& op : ops_) {
+      const bool moves = op.kind == OpKind::kTransfer;
+      hops_.push_back(moves ? 1 : 0);
+      if (!moves) continue;
+      routes_.push_back(op.route);
+      op.route = LinkId(static_cast<std::uint32_t>(routes_.size() - 1));
+    }
+  }
+  const OpId id = Add(transfer, route[0], after);
+  if (route.size() > 1) {
+    routes_.insert(routes_.end(), route.begin() + 1, route.end());
+    hops_.back() = static_cast<std::uint32_t>(route.size());
+  }
+  return id;
+}
+
+OpId Schedule::AddLocal(ChipId chip, ChunkSet chunks, OpId scratch_of,
+                        Seconds duration, std::span<const OpId> after) {
+  durations_.push_back(duration);
+  return Append({.bytes = static_cast<std::int64_t>(durations_.size() - 1),
+                 .src = chip,
+                 .dst = chip,
+                 .route = LinkId(scratch_of.value()),
+                 .pattern = chunks.pattern,
+                 .base = chunks.base,
+                 .lane = 0,
+                 .mode = Mode::kReduce,
+                 .kind = OpKind::kLocal},
+                after);
+}
+
+OpId Schedule::AddCompute(ChipId chip, Seconds duration,
+                          std::span<const OpId> after) {
+  durations_.push_back(duration);
+  return Append({.bytes = static_cast<std::int64_t>(durations_.size() - 1),
+                 .src = chip,
+                 .dst = chip,
+                 .route = LinkId(0),
+                 .pattern = PatternId(0),
+                 .base = chip,
+                 .lane = 0,
+                 .mode = Mode::kCopy,
+                 .kind = OpKind::kCompute},
+                after);
+}
+
+PatternId Schedule::AddPattern(const SchedulePattern& pattern) {
+  patterns_.push_back(pattern);
+  return PatternId(static_cast<std::uint32_t>(patterns_.size() - 1));
+}
+
+PatternId Schedule::AddRuns(std::span<const ChunkRun> runs) {
+  const auto first = static_cast<std::uint32_t>(runs_.size());
+  runs_.insert(runs_.end(), runs.begin(), runs.end());
+  return AddPattern({.owners = {},
+                     .first_sub_chunk = 0,
+                     .sub_chunks = 0,
+                     .first_run = first,
+                     .end_run = static_cast<std::uint32_t>(runs_.size())});
+}
+
+void Schedule::Reserve(std::uint64_t ops, std::uint64_t waits) {
+  ops_.reserve(ops);
+  first_after_.reserve(ops + 1);
+  after_.reserve(waits);
+}
+
+std::span<const LinkId> Schedule::route(OpId op) const {
+  const Op& entry = ops_[op.value()];
+  if (one_hop_) return {&entry.route, 1};
+  return std::span(routes_).subspan(entry.route.value(), hops_[op.value()]);
+}
+
+Seconds Schedule::duration(OpId op) const {
+  return durations_[static_cast<std::size_t>(ops_[op.value()].bytes)];
+}
+
+}  // namespace podsim

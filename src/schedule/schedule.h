@@ -1,0 +1,195 @@
+#ifndef PODSIM_SCHEDULE_SCHEDULE_H_
+#define PODSIM_SCHEDULE_SCHEDULE_H_
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/units.h"
+#include "schedule/program.h"
+
+namespace podsim {
+
+enum class OpKind : std::uint8_t { kTransfer, kLocal, kCompute };
+
+// First chunk and how many.
+struct ChunkRun {
+  std::uint32_t first;
+  std::uint32_t count;
+};
+
+// The chunks of an op: a pattern of the Schedule, seen from `base`.
+struct ChunkSet {
+  PatternId pattern;
+  ChipId base;
+};
+
+// Owners in a cyclic box relative to the base, sub-chunks
+// [first_sub_chunk, first_sub_chunk + sub_chunks) of each; or runs of chunk
+// ids.
+struct SchedulePattern {
+  OwnerBox owners;
+  std::uint32_t first_sub_chunk = 0;
+  std::uint32_t sub_chunks = 0;
+  std::uint32_t first_run = 0;  // into runs, if sub_chunks == 0
+  std::uint32_t end_run = 0;
+};
+
+struct Transfer {
+  ChipId src;
+  ChipId dst;
+  ChunkSet chunks;
+  Bytes bytes;
+  Mode mode = Mode::kCopy;
+  std::uint16_t lane = 0;  // informative: order is in the dependences
+};
+
+// A DAG of transfers, local adds and computes in flat arrays. An op depends
+// only on older ops, so op ids are a topological order and cycles cannot be
+// written. Full pods need millions of ops: 36 bytes each, and 4 per dependence.
+// Chips and links are those of the slice, or the sites of a fold.
+class Schedule {
+ public:
+  OpId Add(const Transfer& transfer, LinkId link, std::span<const OpId> after);
+  OpId Add(const Transfer& transfer, std::span<const LinkId> route,
+           std::span<const OpId> after);
+  // Adds what the transfer `scratch_of` left in scratch, in `duration`.
+  OpId AddLocal(ChipId chip, ChunkSet chunks, OpId scratch_of, Seconds duration,
+                std::span<const OpId> after);
+  OpId AddCompute(ChipId chip, Seconds duration, std::span<const OpId> after);
+
+  PatternId AddPattern(const SchedulePattern& pattern);
+  PatternId AddRuns(std::span<const ChunkRun> runs);
+  void Reserve(std::uint64_t ops, std::uint64_t waits);
+
+  std::uint32_t size() const { return static_cast<std::uint32_t>(ops_.size()); }
+  std::uint32_t transfers() const { return transfers_; }
+  bool one_hop() const { return one_hop_; }  // every transfer is
+
+  OpKind kind(OpId op) const { return ops_[op.value()].kind; }
+  ChipId src(OpId op) const { return ops_[op.value()].src; }  // or its chip
+  ChipId dst(OpId op) const { return ops_[op.value()].dst; }
+  Bytes bytes(OpId op) const { return Bytes(ops_[op.value()].bytes); }
+  Mode mode(OpId op) const { return ops_[op.value()].mode; }
+  std::uint16_t lane(OpId op) const { return ops_[op.value()].lane; }
+  ChunkSet chunks(OpId op) const {
+    return {ops_[op.value()].pattern, ops_[op.value()].base};
+  }
+  // Links of a transfer in order; at least one.
+  std::span<const LinkId> route(OpId op) const;
+  // Of a local op: the transfer whose scratch it adds.
+  OpId scratch_of(OpId op) const {
+    return OpId(ops_[op.value()].route.value());
+  }
+  // Of a local or compute op.
+  Seconds duration(OpId op) const;
+  std::span<const OpId> after(OpId op) const {
+    return std::span(after_).subspan(
+        first_after_[op.value()],
+        first_after_[op.value() + 1] - first_after_[op.value()]);
+  }
+
+  const std::vector<SchedulePattern>& patterns() const { return patterns_; }
+  std::span<const ChunkRun> runs(const SchedulePattern& pattern) const {
+    return std::span(runs_).subspan(pattern.first_run,
+                                    pattern.end_run - pattern.first_run);
+  }
+
+ private:
+  struct Op {
+    std::int64_t bytes;  // of a compute or local: index into durations_
+    ChipId src, dst;
+    // One hop: the link; more: index into routes_; of a local: its transfer.
+    LinkId route;
+    PatternId pattern;
+    ChipId base;
+    std::uint16_t lane;
+    Mode mode;
+    OpKind kind;
+  };
+
+  OpId Append(const Op& op, std::span<const OpId> after);
+
+  std::vector<Op> ops_;
+  std::vector<std::uint32_t> first_after_ = {0};
+  std::vector<OpId> after_;
+  std::vector<SchedulePattern> patterns_;
+  std::vector<ChunkRun> runs_;
+  std::vector<std::uint32_t> hops_;  // of op, only when some route is longer
+  std::vector<LinkId> routes_;
+  std::vector<Seconds> durations_;
+  std::uint32_t transfers_ = 0;
+  bool one_hop_ = true;
+};
+
+// One indivisible byte range of a collective. nullopt: every member of the
+// group.
+struct Chunk {
+  std::uint32_t group = 0;
+  std::uint32_t owner = 0;  // rank; the source rank of an all-to-all
+  Bytes bytes;
+  std::optional<ChipId> contributor;  // who has it before
+  std::optional<ChipId> receiver;     // who must have the full sum after
+};
+
+// What a schedule must compute, as data.
+struct CollectiveMeaning {
+  std::string kind;  // "all-reduce"
+  Bytes payload;     // nccl S
+  std::vector<std::vector<ChipId>> groups;
+  std::optional<std::uint32_t> root;  // chip id
+  std::vector<Chunk> chunks;
+};
+
+// Calls visit(first, count) for the runs of chunk ids of a chunk set.
+// `topology` places box patterns: chunk id = owner chip * sub_chunks_per_owner
+// + sub-chunk.
+template <class Visit>
+void ForEachRun(const Schedule& schedule, ChunkSet set,
+                const Topology& topology, std::uint32_t sub_chunks_per_owner,
+                Visit visit);
+
+// Calls visit(ChipId) for the owners of a box around `base`.
+template <class Visit>
+void ForEachOwner(const OwnerBox& box, ChipId base, const Topology& topology,
+                  Visit visit) {
+  const Coordinates at = topology.CoordinatesOf(base);
+  const auto& axes = topology.axes();
+  Coordinates owner{};
+  const auto walk = [&](const auto& self, int axis) -> void {
+    if (axis < 0) {
+      visit(topology.ChipAt(owner));
+      return;
+    }
+    for (int k = 0; k < box.len[axis]; ++k) {
+      const int size = axes[axis].size;
+      owner[axis] = ((at[axis] + box.lo[axis] + k) % size + size) % size;
+      self(self, axis - 1);
+    }
+  };
+  walk(walk, static_cast<int>(axes.size()) - 1);
+}
+
+template <class Visit>
+void ForEachRun(const Schedule& schedule, ChunkSet set,
+                const Topology& topology, std::uint32_t sub_chunks_per_owner,
+                Visit visit) {
+  const SchedulePattern& pattern = schedule.patterns()[set.pattern.value()];
+  if (pattern.sub_chunks == 0) {
+    for (const ChunkRun& run : schedule.runs(pattern)) {
+      visit(run.first, run.count);
+    }
+    return;
+  }
+  ForEachOwner(pattern.owners, set.base, topology, [&](ChipId owner) {
+    visit(owner.value() * sub_chunks_per_owner + pattern.first_sub_chunk,
+          pattern.sub_chunks);
+  });
+}
+
+}  // namespace podsim
+
+#endif  // PODSIM_SCHEDULE_SCHEDULE_H_

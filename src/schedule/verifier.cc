@@ -1,0 +1,381 @@
+#include "schedule/verifier.h"
+
+#include <algorithm>
+#include <bit>
+#include <queue>
+#include <unordered_map>
+
+#include "base/check.h"
+#include "schedule/fingerprint.h"
+
+namespace podsim {
+namespace {
+
+constexpr std::uint64_t kCellsAtATime = 1 << 22;
+constexpr std::uint32_t kNone = UINT32_MAX;
+
+// Answers "is op a an ancestor of op b" for ascending b: walks back from b in
+// order of falling ids, only as far as a, and remembers what it passed.
+class Ancestors {
+ public:
+  explicit Ancestors(const Schedule& schedule)
+      : schedule_(schedule), seen_(schedule.size(), 0) {}
+
+  bool Contains(std::uint32_t ancestor, std::uint32_t op) {
+    if (ancestor == op) return true;
+    if (op != current_) Restart(op);
+    while (!front_.empty() && front_.top() > ancestor) {
+      const std::uint32_t next = front_.top();
+      front_.pop();
+      Expand(next);
+    }
+    return seen_[ancestor] == epoch_;
+  }
+
+ private:
+  void Restart(std::uint32_t op) {
+    current_ = op;
+    ++epoch_;
+    front_ = {};
+    Expand(op);
+  }
+  void Expand(std::uint32_t op) {
+    for (const OpId wait : schedule_.after(OpId(op))) {
+      if (seen_[wait.value()] == epoch_) continue;
+      seen_[wait.value()] = epoch_;
+      front_.push(wait.value());
+    }
+  }
+
+  const Schedule& schedule_;
+  std::vector<std::uint64_t> seen_;  // epoch in which it is a known ancestor
+  std::uint64_t epoch_ = 0;
+  std::uint32_t current_ = kNone;
+  std::priority_queue<std::uint32_t> front_;
+};
+
+// One chunk at one chip.
+struct Cell {
+  Fingerprint value;              // or first = set of ranks, groups up to 64
+  std::uint32_t writers = kNone;  // lists of accesses
+  std::uint32_t readers = kNone;
+};
+
+struct Access {
+  std::uint32_t op;
+  std::uint32_t next;
+  bool adds;
+};
+
+class Replay {
+ public:
+  Replay(const Schedule& schedule, const CollectiveMeaning& meaning,
+         const Topology& topology)
+      : schedule_(schedule),
+        meaning_(meaning),
+        topology_(topology),
+        ancestors_(schedule) {
+    std::size_t largest = 1;
+    for (const auto& group : meaning.groups) {
+      largest = std::max(largest, group.size());
+    }
+    exact_ = largest <= 64;
+    const auto chunks = static_cast<std::uint32_t>(meaning.chunks.size());
+    per_owner_ = topology.chips() > 0 ? chunks / topology.chips() : 0;
+  }
+
+  Violations Run() && {
+    CheckStructure();
+    const auto chunks = static_cast<std::uint32_t>(meaning_.chunks.size());
+    const std::uint32_t block =
+        static_cast<std::uint32_t>(std::max<std::uint64_t>(
+            1, kCellsAtATime / std::max(1, topology_.chips())));
+    for (std::uint32_t first = 0; first < chunks; first += block) {
+      ReplayChunks(first, std::min(chunks, first + block));
+    }
+    return std::move(violations_);
+  }
+
+ private:
+  std::string ChipText(std::uint32_t chip) const {
+    return "chip (" + topology_.NameOf(ChipId(chip)) + ")";
+  }
+  static std::string OpText(std::uint32_t op) {
+    return "op " + std::to_string(op);
+  }
+  std::string CellText(std::uint32_t chip, std::uint32_t chunk) const {
+    return "chunk " + std::to_string(chunk) + " of " + ChipText(chip);
+  }
+
+  void CheckStructure() {
+    for (std::uint32_t id = 0; id < schedule_.size(); ++id) {
+      const OpId op(id);
+      if (schedule_.kind(op) == OpKind::kTransfer) {
+        CheckRoute(op);
+        CheckBytes(op);
+      } else if (schedule_.kind(op) == OpKind::kLocal) {
+        CheckLocal(op);
+      }
+    }
+  }
+
+  void CheckRoute(OpId op) {
+    ChipId at = schedule_.src(op);
+    for (const LinkId link : schedule_.route(op)) {
+      if (link.value() >= topology_.link_ids() || !topology_.Live(link)) {
+        violations_.Add(OpText(op.value()) +
+                        " uses a link that does not exist" + " or is dead");
+        return;
+      }
+      if (topology_.Source(link) != at) {
+        violations_.Add(OpText(op.value()) + ": route is not a path: link " +
+                        topology_.NameOf(link) + " does not start at " +
+                        ChipText(at.value()));
+        return;
+      }
+      at = topology_.Target(link);
+    }
+    if (at != schedule_.dst(op)) {
+      violations_.Add(OpText(op.value()) + ": route ends at " +
+                      ChipText(at.value()) + ", not at its destination " +
+                      ChipText(schedule_.dst(op).value()));
+    }
+  }
+
+  void CheckBytes(OpId op) {
+    std::int64_t sum = 0;
+    ForEachRun(schedule_, schedule_.chunks(op), topology_, per_owner_,
+               [&](std::uint32_t first, std::uint32_t count) {
+                 for (std::uint32_t c = first; c < first + count; ++c) {
+                   sum += meaning_.chunks[c].bytes.value();
+                 }
+               });
+    if (sum != schedule_.bytes(op).value()) {
+      violations_.Add(OpText(op.value()) + " moves " +
+                      std::to_string(schedule_.bytes(op).value()) +
+                      " bytes, but its chunks have " + std::to_string(sum));
+    }
+  }
+
+  void CheckLocal(OpId op) {
+    const OpId transfer = schedule_.scratch_of(op);
+    if (transfer.value() >= op.value() ||
+        schedule_.kind(transfer) != OpKind::kTransfer ||
+        schedule_.mode(transfer) != Mode::kScratch ||
+        schedule_.dst(transfer) != schedule_.src(op)) {
+      violations_.Add(OpText(op.value()) + " adds from op " +
+                      std::to_string(transfer.value()) +
+                      ", which is no earlier scratch transfer to " +
+                      ChipText(schedule_.src(op).value()));
+    } else if (!ancestors_.Contains(transfer.value(), op.value())) {
+      violations_.Add(OpText(op.value()) + " does not wait for op " +
+                      std::to_string(transfer.value()) +
+                      ", whose scratch it adds");
+    }
+  }
+
+  // A contribution of `chip` to a chunk of `group`.
+  Fingerprint Contribution(std::uint32_t group, ChipId chip) const {
+    if (!exact_) return ContributionOf(chip.value());
+    const auto& members = meaning_.groups[group];
+    const auto rank =
+        std::find(members.begin(), members.end(), chip) - members.begin();
+    return {1, std::uint64_t{1} << rank, 0};
+  }
+
+  Fingerprint Full(const Chunk& chunk) const {
+    if (chunk.contributor) return Contribution(chunk.group, *chunk.contributor);
+    Fingerprint all;
+    for (const ChipId chip : meaning_.groups[chunk.group]) {
+      all += Contribution(chunk.group, chip);
+    }
+    return all;
+  }
+
+  Cell& At(std::uint32_t chip, std::uint32_t chunk) {
+    return cells_[static_cast<std::size_t>(chunk - first_) * topology_.chips() +
+                  chip];
+  }
+
+  void ReplayChunks(std::uint32_t first, std::uint32_t last) {
+    first_ = first;
+    last_ = last;
+    cells_.assign(static_cast<std::size_t>(last - first) * topology_.chips(),
+                  Cell{});
+    accesses_.clear();
+    scratch_.clear();
+    for (std::uint32_t c = first; c < last; ++c) {
+      const Chunk& chunk = meaning_.chunks[c];
+      if (chunk.contributor) {
+        At(chunk.contributor->value(), c).value =
+            Contribution(chunk.group, *chunk.contributor);
+        continue;
+      }
+      for (const ChipId chip : meaning_.groups[chunk.group]) {
+        At(chip.value(), c).value = Contribution(chunk.group, chip);
+      }
+    }
+    for (std::uint32_t op = 0; op < schedule_.size(); ++op) ReplayOp(op);
+    for (std::uint32_t c = first; c < last; ++c) CheckFinal(c);
+  }
+
+  void ReplayOp(std::uint32_t id) {
+    const OpId op(id);
+    if (schedule_.kind(op) == OpKind::kCompute) return;
+    const bool local = schedule_.kind(op) == OpKind::kLocal;
+    ForEachRun(schedule_, schedule_.chunks(op), topology_, per_owner_,
+               [&](std::uint32_t first, std::uint32_t count) {
+                 const std::uint32_t begin = std::max(first, first_);
+                 const std::uint32_t end = std::min(first + count, last_);
+                 for (std::uint32_t c = begin; c < end; ++c) {
+                   if (local) {
+                     AddScratch(op, c);
+                   } else {
+                     Move(op, c);
+                   }
+                 }
+               });
+  }
+
+  void Move(OpId op, std::uint32_t chunk) {
+    const std::uint32_t src = schedule_.src(op).value();
+    const std::uint32_t dst = schedule_.dst(op).value();
+    Cell& from = At(src, chunk);
+    if (from.value.count == 0) {
+      violations_.Add(OpText(op.value()) + " reads " + CellText(src, chunk) +
+                      ", which is not there");
+    }
+    RequireOrdered(from.writers, op, src, chunk, /*adds=*/false);
+    Note(from.readers, op, /*adds=*/false);
+    if (schedule_.mode(op) == Mode::kScratch) {
+      scratch_[ScratchKey(op, chunk)] = from.value;
+      return;
+    }
+    Write(op, dst, chunk, from.value, schedule_.mode(op) == Mode::kReduce);
+  }
+
+  static std::uint64_t ScratchKey(OpId transfer, std::uint32_t chunk) {
+    return std::uint64_t{transfer.value()} << 32 | chunk;
+  }
+
+  void AddScratch(OpId op, std::uint32_t chunk) {
+    const OpId transfer = schedule_.scratch_of(op);
+    const auto found = scratch_.find(ScratchKey(transfer, chunk));
+    if (found == scratch_.end()) {
+      violations_.Add(OpText(op.value()) + " adds chunk " +
+                      std::to_string(chunk) + ", which op " +
+                      std::to_string(transfer.value()) + " did not bring");
+      return;
+    }
+    Write(op, schedule_.src(op).value(), chunk, found->second, /*adds=*/true);
+  }
+
+  void Write(OpId op, std::uint32_t chip, std::uint32_t chunk,
+             const Fingerprint& value, bool adds) {
+    Cell& cell = At(chip, chunk);
+    RequireOrdered(cell.readers, op, chip, chunk, /*adds=*/false);
+    RequireOrdered(cell.writers, op, chip, chunk, adds);
+    if (!adds) {
+      cell.value = value;
+      cell.writers = cell.readers = kNone;
+      Note(cell.writers, op, /*adds=*/false);
+      return;
+    }
+    if (cell.value.count == 0) {
+      violations_.Add(OpText(op.value()) + " adds into " +
+                      CellText(chip, chunk) + ", which is not there");
+    }
+    CheckDisjoint(op, chip, chunk, cell.value, value);
+    cell.value += value;
+    Note(cell.writers, op, /*adds=*/true);
+  }
+
+  void CheckDisjoint(OpId op, std::uint32_t chip, std::uint32_t chunk,
+                     const Fingerprint& a, const Fingerprint& b) {
+    const auto& members = meaning_.groups[meaning_.chunks[chunk].group];
+    if (exact_ && (a.first & b.first) != 0) {
+      const int rank = std::countr_zero(a.first & b.first);
+      violations_.Add(OpText(op.value()) + " adds the contribution of " +
+                      ChipText(members[rank].value()) + " to " +
+                      CellText(chip, chunk) + " a second time");
+    } else if (a.count + b.count > members.size()) {
+      violations_.Add(OpText(op.value()) + " adds a contribution to " +
+                      CellText(chip, chunk) + " a second time");
+    }
+  }
+
+  // Every listed access must be an ancestor of `op`, except adds before an add.
+  void RequireOrdered(std::uint32_t list, OpId op, std::uint32_t chip,
+                      std::uint32_t chunk, bool adds) {
+    for (std::uint32_t k = list; k != kNone; k = accesses_[k].next) {
+      const Access& access = accesses_[k];
+      if (adds && access.adds) continue;
+      if (access.op == op.value() ||
+          ancestors_.Contains(access.op, op.value())) {
+        continue;
+      }
+      violations_.Add(OpText(op.value()) + " and op " +
+                      std::to_string(access.op) + " both use " +
+                      CellText(chip, chunk) +
+                      ", one writes it, and no dependence orders them");
+      return;
+    }
+  }
+
+  void Note(std::uint32_t& list, OpId op, bool adds) {
+    accesses_.push_back({op.value(), list, adds});
+    list = static_cast<std::uint32_t>(accesses_.size() - 1);
+  }
+
+  void CheckFinal(std::uint32_t c) {
+    const Chunk& chunk = meaning_.chunks[c];
+    if (chunk.bytes.value() == 0) return;  // nothing to move
+    const Fingerprint full = Full(chunk);
+    if (chunk.receiver) {
+      CheckFull(chunk.receiver->value(), c, full);
+      return;
+    }
+    for (const ChipId chip : meaning_.groups[chunk.group]) {
+      CheckFull(chip.value(), c, full);
+    }
+  }
+
+  void CheckFull(std::uint32_t chip, std::uint32_t c, const Fingerprint& full) {
+    const Fingerprint& value = At(chip, c).value;
+    if (value == full) return;
+    std::string what = CellText(chip, c) + " ends ";
+    if (value.count == 0) {
+      what += "empty";
+    } else if (value.count == full.count) {
+      what += "with wrong contributions";
+    } else {
+      what += "with " + std::to_string(value.count) + " contributions";
+    }
+    violations_.Add(what + ", expected the " +
+                    (full.count == 1
+                         ? "shard of its owner"
+                         : "sum of all " + std::to_string(full.count)));
+  }
+
+  const Schedule& schedule_;
+  const CollectiveMeaning& meaning_;
+  const Topology& topology_;
+  Ancestors ancestors_;
+  bool exact_ = true;  // values are sets of ranks
+  std::uint32_t per_owner_ = 0;
+  std::uint32_t first_ = 0, last_ = 0;  // chunks of this block
+  std::vector<Cell> cells_;
+  std::vector<Access> accesses_;
+  std::unordered_map<std::uint64_t, Fingerprint> scratch_;  // by ScratchKey
+  Violations violations_;
+};
+
+}  // namespace
+
+Violations VerifyFull(const Schedule& schedule,
+                      const CollectiveMeaning& meaning,
+                      const Topology& topology) {
+  return Replay(schedule, meaning, topology).Run();
+}
+
+}  // namespace podsim

@@ -1,0 +1,107 @@
+#include "topology/fault.h"
+
+#include "base/error.h"
+#include "base/parse_units.h"
+
+namespace podsim {
+namespace {
+
+struct Fault {
+  bool is_chip = false;
+  std::string target;  // "1,2,3:x+" or "1,2,3"
+  bool oneway = false;
+  std::optional<double> rate;  // fraction of the rate that is left
+};
+
+std::string Bounds(const Topology& topology) {
+  if (!topology.is_grid()) {
+    return "chips 0 to " + std::to_string(topology.chips() - 1);
+  }
+  std::string text = "coordinates below ";
+  for (std::size_t a = 0; a < topology.axes().size(); ++a) {
+    if (a > 0) text += ',';
+    text += std::to_string(topology.axes()[a].size);
+  }
+  return text;
+}
+
+Fault ParseFault(const std::string& text, const std::string& where) {
+  Fault fault;
+  std::string rest = text;
+  if (const auto at = rest.find('@'); at != std::string::npos) {
+    ParseDuration(std::string_view(rest).substr(at + 1), where);
+    throw InputError(where,
+                     "\"" + text +
+                         "\" has a date; this version knows "
+                         "faults that hold from the start only, remove \"" +
+                         rest.substr(at) + "\"");
+  }
+  if (const auto equals = rest.find('='); equals != std::string::npos) {
+    fault.rate = ParsePercent(std::string_view(rest).substr(equals + 1), where);
+    if (*fault.rate <= 0 || *fault.rate > 1) {
+      throw InputError(where,
+                       "expected a rate above 0% and up to 100%, got \"" +
+                           rest.substr(equals + 1) +
+                           "\"; leave it out for a dead link");
+    }
+    rest = rest.substr(0, equals);
+  }
+  if (rest.ends_with(":oneway")) {
+    fault.oneway = true;
+    rest.resize(rest.size() - 7);
+  }
+  if (rest.starts_with("chip:")) {
+    fault.is_chip = true;
+  } else if (!rest.starts_with("link:")) {
+    throw InputError(where,
+                     "expected link:CHIP:AXIS+ such as link:1,2,3:x+, or "
+                     "chip:1,2,3, got \"" +
+                         text + "\"");
+  }
+  fault.target = rest.substr(5);
+  if (fault.is_chip && (fault.oneway || fault.rate)) {
+    throw InputError(
+        where,
+        "a chip fault takes no :oneway and no rate, got \"" + text + "\"");
+  }
+  return fault;
+}
+
+void Damage(LinkId link, const Fault& fault, Topology& topology) {
+  if (fault.rate) {
+    topology.Degrade(link, *fault.rate);
+  } else {
+    topology.Kill(link);
+  }
+}
+
+}  // namespace
+
+void ApplyFault(const std::string& text, const std::string& where,
+                Topology& topology) {
+  const Fault fault = ParseFault(text, where);
+  if (fault.is_chip) {
+    const auto chip = topology.FindChip(fault.target);
+    if (!chip) {
+      throw InputError(where, "no chip \"" + fault.target +
+                                  "\" in this slice; expected " +
+                                  Bounds(topology));
+    }
+    topology.Kill(*chip);
+    return;
+  }
+  const auto link = topology.FindLink(fault.target);
+  if (!link) {
+    throw InputError(
+        where, "no link \"" + fault.target + "\" in this slice; expected " +
+                   (topology.is_grid()
+                        ? Bounds(topology) +
+                              " and a direction that has a cable, such as " +
+                              "0,0,0:x+"
+                        : "a cable of the list such as 0-1"));
+  }
+  Damage(*link, fault, topology);
+  if (!fault.oneway) Damage(topology.Reverse(*link), fault, topology);
+}
+
+}  // namespace podsim

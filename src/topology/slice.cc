@@ -1,0 +1,237 @@
+#include "topology/slice.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/parse_units.h"
+#include "base/text.h"
+#include "topology/distance.h"
+#include "topology/fault.h"
+
+namespace podsim {
+namespace {
+
+constexpr char kAxisLetters[] = "xyz";
+
+std::string Listed(const std::vector<Shape>& shapes) {
+  std::vector<std::string> texts;
+  for (const Shape& shape : shapes) texts.push_back(ToText(shape));
+  return Join(texts, ", ");
+}
+
+std::string AxisWhere(const GridRequest& grid, std::size_t axis) {
+  return axis < grid.axis_where.size() ? grid.axis_where[axis]
+                                       : grid.shape_where;
+}
+
+void RequireLegal(const Generation& generation, const GridRequest& grid) {
+  for (std::size_t a = 0; a < grid.shape.size(); ++a) {
+    if (grid.shape[a] < 1) {
+      throw InputError(AxisWhere(grid, a),
+                       "expected an axis of at least 1 chip, got " +
+                           std::to_string(grid.shape[a]) + " in " +
+                           ToText(grid.shape));
+    }
+  }
+  if (static_cast<int>(grid.shape.size()) > generation.axes) {
+    throw InputError(grid.shape_where, generation.name +
+                                           " slices have at most " +
+                                           std::to_string(generation.axes) +
+                                           " axes, got " + ToText(grid.shape));
+  }
+  double chips = grid.slices;
+  for (const int size : grid.shape) chips *= size;
+  const bool too_many = chips > kMaxChips;
+  if (too_many || !IsLegal(generation, grid.shape)) {
+    std::string limit;
+    if (too_many ||
+        (generation.max_chips > 0 && chips > generation.max_chips)) {
+      const int most =
+          std::min(kMaxChips,
+                   generation.max_chips > 0 ? generation.max_chips : kMaxChips);
+      limit = " (more than " + std::to_string(most) + " chips)";
+    }
+    const std::vector<Shape> near =
+        LegalNear(generation, grid.shape, /*twisted=*/false, 6);
+    throw InputError(
+        grid.shape_where,
+        generation.name + " has no slice of shape " + ToText(grid.shape) +
+            limit +
+            (near.empty() ? "" : "; legal shapes near it: " + Listed(near)));
+  }
+  if (grid.twisted && !IsTwistable(generation, grid.shape)) {
+    const std::vector<Shape> near =
+        LegalNear(generation, grid.shape, /*twisted=*/true, 6);
+    throw InputError(
+        grid.twisted_where,
+        generation.name + ":" + ToText(grid.shape) + " cannot be twisted" +
+            (near.empty()
+                 ? "; this generation has no twisted slices"
+                 : "; shapes that can (n,n,2n or n,2n,2n): " + Listed(near)));
+  }
+}
+
+std::string WrapText(const std::vector<bool>& wrap) {
+  std::string letters;
+  for (std::size_t a = 0; a < wrap.size(); ++a) {
+    if (wrap[a]) letters += kAxisLetters[a];
+  }
+  return letters;
+}
+
+std::string CanonicalSpec(const Generation& generation, const Shape& shape,
+                          bool twisted, const std::vector<bool>& wrap,
+                          int slices) {
+  std::string spec;
+  if (slices > 1) spec = std::to_string(slices) + "*";
+  spec += generation.name + ":" + ToText(shape);
+  if (twisted) return spec + ":twisted";
+  std::vector<bool> usual = DefaultWrap(generation, shape);
+  for (std::size_t a = 0; a < shape.size(); ++a) {
+    if (shape[a] == 1) usual[a] = wrap[a];  // wrap of one chip means nothing
+  }
+  if (wrap == usual) return spec;
+  const std::string letters = WrapText(wrap);
+  return spec + (letters.empty() ? ":mesh" : ":wrap=" + letters);
+}
+
+// One modifier after GEN:SHAPE.
+void ApplyModifier(const std::string& modifier, const std::string& where,
+                   GridRequest& grid) {
+  const std::size_t axes = grid.shape.size();
+  if (modifier == "twisted") {
+    grid.twisted = true;
+    grid.twisted_where = where;
+  } else if (modifier == "mesh") {
+    grid.wrap.assign(axes, false);
+  } else if (modifier == "torus") {
+    grid.wrap.assign(axes, true);
+  } else if (modifier.starts_with("wrap=")) {
+    grid.wrap.assign(axes, false);
+    for (const char letter : modifier.substr(5)) {
+      const auto found = std::string_view(kAxisLetters, axes).find(letter);
+      if (found == std::string_view::npos) {
+        throw InputError(where, "\"" + modifier + "\": expected axes among " +
+                                    std::string(kAxisLetters, axes));
+      }
+      grid.wrap[found] = true;
+    }
+  } else {
+    throw InputError(where, "unknown modifier \"" + modifier +
+                                "\" in a slice; known: twisted, mesh, torus, "
+                                "wrap=AXES (for example wrap=xz)");
+  }
+}
+
+GridRequest ParseSpec(const SliceRequest& request) {
+  const std::string& where = request.spec_where;
+  GridRequest grid;
+  std::string rest = request.spec;
+  if (const auto star = rest.find('*'); star != std::string::npos) {
+    grid.slices = ParseCount(rest.substr(0, star), 1, kMaxChips, where);
+    rest = rest.substr(star + 1);
+  }
+  const std::vector<std::string> parts = Split(rest, ':');
+  if (parts.size() < 2) {
+    throw InputError(where,
+                     "expected GENERATION:SHAPE such as v5p:4x4x8, or a "
+                     "topology file (.json), got \"" +
+                         request.spec + "\"");
+  }
+  grid.generation = parts[0];
+  grid.generation_where = grid.shape_where = grid.twisted_where = where;
+  const auto shape = ParseShape(parts[1]);
+  if (!shape) {
+    throw InputError(where, "expected a shape such as 4x4x8, got \"" +
+                                parts[1] + "\" in \"" + request.spec + "\"");
+  }
+  grid.shape = *shape;
+  const Generation generation = FindGeneration(grid.generation, where);
+  // On a generation with fixed axes the missing ones have size 1.
+  if (generation.rule != ShapeRule::kAny &&
+      static_cast<int>(grid.shape.size()) < generation.axes) {
+    grid.shape.resize(generation.axes, 1);
+  }
+  if (static_cast<int>(grid.shape.size()) > generation.axes) {
+    RequireLegal(generation, grid);
+  }
+  for (std::size_t k = 2; k < parts.size(); ++k) {
+    ApplyModifier(parts[k], where, grid);
+  }
+  return grid;
+}
+
+}  // namespace
+
+void ApplyOverrides(Parameters& parameters, const SliceRequest& request,
+                    const std::vector<SliceRequest::Override>& file_overrides) {
+  for (const auto* list : {&file_overrides, &request.overrides}) {
+    for (const SliceRequest::Override& entry : *list) {
+      SetParameter(parameters, entry.key, entry.value, entry.where);
+    }
+  }
+  if (request.ideal) MakeIdeal(parameters);
+  for (const std::string& set : request.sets) SetParameterText(parameters, set);
+}
+
+Slice MakeGridSlice(const GridRequest& grid, const SliceRequest& request,
+                    const std::vector<SliceRequest::Override>& file_overrides) {
+  const Generation generation =
+      FindGeneration(grid.generation, grid.generation_where);
+  RequireLegal(generation, grid);
+  Parameters parameters = generation.parameters;
+  ApplyOverrides(parameters, request, file_overrides);
+  std::vector<bool> wrap =
+      grid.wrap.empty() ? DefaultWrap(generation, grid.shape) : grid.wrap;
+  if (grid.twisted) {
+    if (std::find(wrap.begin(), wrap.end(), false) != wrap.end()) {
+      throw InputError(grid.twisted_where,
+                       "a twisted slice wraps on every axis; remove the wrap "
+                       "override or the twist");
+    }
+  }
+  std::vector<GridAxis> axes;
+  int chips = 1;
+  for (std::size_t a = 0; a < grid.shape.size(); ++a) {
+    const bool wraps = wrap[a] && grid.shape[a] > 1;
+    axes.push_back({.size = grid.shape[a], .wrap = wraps});
+    chips *= grid.shape[a];
+  }
+  if (grid.slices > 1) {
+    axes.push_back({.size = grid.slices, .wrap = false, .ici = false});
+  }
+  std::vector<std::string> warnings;
+  if (generation.warn_above_chips > 0 && chips > generation.warn_above_chips) {
+    warnings.push_back(generation.name + ":" + ToText(grid.shape) + " has " +
+                       std::to_string(chips) +
+                       " chips, more than the largest job of " +
+                       std::to_string(generation.warn_above_chips));
+  }
+  if (generation.estimated) {
+    warnings.push_back("the numbers of " + generation.name +
+                       " are estimates, see `podsim generations`");
+  }
+  return Slice{.spec = CanonicalSpec(generation, grid.shape, grid.twisted, wrap,
+                                     grid.slices),
+               .generation = generation.name,
+               .shape = grid.shape,
+               .topology = Topology::MakeGrid(std::move(axes), grid.twisted,
+                                              parameters.ici_bandwidth,
+                                              parameters.ici_hop_latency),
+               .parameters = parameters,
+               .warnings = warnings};
+}
+
+Slice MakeSlice(const SliceRequest& request) {
+  const bool is_file = request.spec.ends_with(".json");
+  Slice slice = is_file ? ReadTopologyFile(request)
+                        : MakeGridSlice(ParseSpec(request), request, {});
+  RequireModelled(slice.parameters);
+  for (const std::string& fault : request.faults) {
+    ApplyFault(fault, "--fault " + fault, slice.topology);
+  }
+  RequireConnected(slice.topology, request.spec);
+  return slice;
+}
+
+}  // namespace podsim

@@ -1,0 +1,149 @@
+#ifndef PODSIM_TOPOLOGY_TOPOLOGY_H_
+#define PODSIM_TOPOLOGY_TOPOLOGY_H_
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/units.h"
+
+namespace podsim {
+
+inline constexpr int kMaxChips = 1 << 24;
+inline constexpr int kMaxAxes = 4;  // x, y, z, and the slices of a multislice
+
+enum class Sign : std::uint8_t { kPlus, kMinus };
+
+constexpr Sign Opposite(Sign sign) {
+  return sign == Sign::kPlus ? Sign::kMinus : Sign::kPlus;
+}
+
+// One coordinate per axis; unused ones are 0.
+using Coordinates = std::array<int, kMaxAxes>;
+
+struct GridAxis {
+  int size = 1;
+  bool wrap = false;
+  bool ici = true;  // false: the slices of a multislice, joined by DCN only
+};
+
+// One entry of an explicit link list: a cable, both directions.
+struct Cable {
+  ChipId a;
+  ChipId b;
+  BytesPerSecond bandwidth;  // each way
+  Seconds latency;
+};
+
+// The chips of a slice (or of several equal slices) and their ICI links.
+//
+// A *grid* is a torus, mesh, mixed or twisted slice: chips are numbered x
+// fastest, link (chip * ici_axes + axis) * 2 + (0 for +, 1 for -) leaves `chip`
+// along `axis`; ids of links that do not exist are never live. On a twisted
+// torus, a step that leaves axis a adds size[a] to every coordinate, each
+// modulo its own size (TPU v4, ISCA 2023). An axis of size 2 is one cable, or
+// two parallel ones if it wraps; links of a grid are computed, not stored.
+//
+// An *explicit* topology is a list of cables; cable k has links 2k (a to b) and
+// 2k+1 (b to a) and no axes.
+class Topology {
+ public:
+  // Sizes >= 1; at most kMaxChips chips. The slices axis, if any, comes last.
+  static Topology MakeGrid(std::vector<GridAxis> axes, bool twisted,
+                           BytesPerSecond bandwidth, Seconds hop_latency);
+  static Topology MakeExplicit(int chips, std::vector<Cable> cables);
+
+  int chips() const { return chips_; }
+  bool is_grid() const { return !axes_.empty(); }
+  bool twisted() const { return twisted_; }
+  const std::vector<GridAxis>& axes() const { return axes_; }  // grid only
+  int ici_axes() const { return ici_axes_; }
+  int slices() const;
+  const std::vector<Cable>& cables() const { return cables_; }
+
+  Coordinates CoordinatesOf(ChipId chip) const;
+  ChipId ChipAt(const Coordinates& coordinates) const;
+  // The chip one hop away, dead or alive; nullopt where there is no cable.
+  std::optional<ChipId> Neighbour(ChipId chip, int axis, Sign sign) const;
+
+  std::uint32_t link_ids() const;  // ids are 0 .. link_ids()-1
+  LinkId LinkAt(ChipId chip, int axis, Sign sign) const;
+  bool Exists(LinkId link) const;  // a cable is there, perhaps dead
+  bool Live(LinkId link) const;    // exists, and it and both ends are alive
+  ChipId Source(LinkId link) const;
+  ChipId Target(LinkId link) const;  // of a link that exists
+  LinkId Reverse(LinkId link) const;
+  // Axis and sign of a grid's link.
+  int AxisOf(LinkId link) const;
+  Sign SignOf(LinkId link) const;
+  BytesPerSecond Bandwidth(LinkId link) const;
+  Seconds Latency(LinkId link) const;
+
+  // Faults.
+  void Kill(LinkId link);
+  void Kill(ChipId chip);
+  void Degrade(LinkId link, double factor);  // 0 < factor
+  bool Live(ChipId chip) const { return dead_chips_.count(chip.value()) == 0; }
+  int live_chips() const {
+    return chips_ - static_cast<int>(dead_chips_.size());
+  }
+  bool healthy() const { return overrides_.empty() && dead_chips_.empty(); }
+  // All links equal: healthy, and no cable of its own speed.
+  bool uniform() const;
+  BytesPerSecond base_bandwidth() const { return bandwidth_; }
+  Seconds base_latency() const { return latency_; }
+
+  // Calls visit(LinkId) for every live link.
+  template <class Visit>
+  void ForEachLiveLink(Visit visit) const {
+    for (std::uint32_t id = 0; id < link_ids(); ++id) {
+      if (Live(LinkId(id))) visit(LinkId(id));
+    }
+  }
+  // Calls visit(LinkId) for every live link that leaves `chip`.
+  template <class Visit>
+  void ForEachLiveLinkFrom(ChipId chip, Visit visit) const {
+    if (is_grid()) {
+      for (int k = 0; k < 2 * ici_axes_; ++k) {
+        const LinkId link(chip.value() * 2 * ici_axes_ + k);
+        if (Live(link)) visit(link);
+      }
+      return;
+    }
+    for (const std::uint32_t id : links_from_[chip.value()]) {
+      if (Live(LinkId(id))) visit(LinkId(id));
+    }
+  }
+
+  // "1,2,3" (as many numbers as axes) or "7"; "1,2,3:x+" or "0-1".
+  std::string NameOf(ChipId chip) const;
+  std::string NameOf(LinkId link) const;
+  std::optional<LinkId> FindLink(const std::string& name) const;
+  std::optional<ChipId> FindChip(const std::string& name) const;
+
+ private:
+  Topology() = default;
+
+  std::vector<GridAxis> axes_;
+  int ici_axes_ = 0;
+  bool twisted_ = false;
+  int chips_ = 0;
+  BytesPerSecond bandwidth_;
+  Seconds latency_;
+  std::vector<Cable> cables_;
+  std::vector<std::vector<std::uint32_t>> links_from_;  // explicit only
+  // Rate factor of links that are not as built; 0: dead.
+  std::unordered_map<std::uint32_t, double> overrides_;
+  std::unordered_map<std::uint32_t, bool> dead_chips_;
+};
+
+// "x", "y", "z"; the slices of a multislice are "dcn".
+std::string AxisName(const Topology& topology, int axis);
+
+}  // namespace podsim
+
+#endif  // PODSIM_TOPOLOGY_TOPOLOGY_H_
