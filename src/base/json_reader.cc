@@ -48,7 +48,7 @@ std::optional<std::string> FindPointer(const ordered_json& tree,
   if (const auto* array = tree.get_ptr<const ordered_json::array_t*>()) {
     for (std::size_t i = 0; i < array->size(); ++i) {
       if (auto rest = FindPointer((*array)[i], node)) {
-        return "/" + std::to_string(i) + *rest;
+        return PointerStep(std::to_string(i)) + *rest;
       }
     }
   }

@@ -1,5 +1,7 @@
 #include "collective/collective.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 #include "base/error.h"
 #include "base/text.h"
@@ -60,6 +62,32 @@ int GroupSize(const Collective& collective, const Topology& topology) {
 std::vector<int> AllAxes(const Topology& topology) {
   std::vector<int> axes;
   for (int axis = 0; axis < topology.ici_axes(); ++axis) axes.push_back(axis);
+  return axes;
+}
+
+std::vector<int> ParseAxes(const std::string& text, const Topology& topology,
+                           const std::string& where) {
+  std::vector<std::string> known;
+  for (int axis = 0; axis < topology.ici_axes(); ++axis) {
+    known.push_back(AxisName(topology, axis));
+  }
+  if (known.empty()) {
+    throw InputError(where, "the slice is a list of links without axes");
+  }
+  std::vector<int> axes;
+  for (const std::string& name : Split(text, ',')) {
+    const auto found = std::find(known.begin(), known.end(), name);
+    if (found == known.end()) {
+      throw InputError(
+          where,
+          "no axis \"" + name + "\" in this slice; it has " + Join(known, ","));
+    }
+    axes.push_back(static_cast<int>(found - known.begin()));
+  }
+  std::sort(axes.begin(), axes.end());
+  if (std::adjacent_find(axes.begin(), axes.end()) != axes.end()) {
+    throw InputError(where, "an axis stands twice in \"" + text + "\"");
+  }
   return axes;
 }
 

@@ -44,6 +44,11 @@ int GroupSize(const Collective& collective, const Topology& topology);
 // All ICI axes: one group per slice.
 std::vector<int> AllAxes(const Topology& topology);
 
+// "x,y" -> {0, 1}. Throws InputError{where, ..} for axes that the slice does
+// not have, axes named twice, and dcn.
+std::vector<int> ParseAxes(const std::string& text, const Topology& topology,
+                           const std::string& where);
+
 // The axes of the group that have more than one chip.
 std::vector<int> ActiveAxes(const Collective& collective,
                             const Topology& topology);

@@ -20,6 +20,19 @@ struct Groups {
   std::vector<int> sizes;
 };
 
+Groups MakeGroups(const std::vector<std::vector<ChipId>>& lists,
+                  const Topology& topology) {
+  Groups groups;
+  groups.of_chip.assign(topology.chips(), -1);
+  for (const auto& list : lists) {
+    for (const ChipId chip : list) {
+      groups.of_chip[chip.value()] = static_cast<int>(groups.sizes.size());
+    }
+    groups.sizes.push_back(static_cast<int>(list.size()));
+  }
+  return groups;
+}
+
 Groups MakeGroups(const Collective& collective, const Topology& topology) {
   Groups groups;
   std::vector<int> index(topology.chips(), -1);
@@ -97,13 +110,19 @@ class BoundFinder {
         start_(slice.parameters.ici_message_overhead.value() + Alpha()),
         overhead_(slice.parameters.ici_message_overhead.value()) {}
 
+  // Groups other than sub-grids.
+  void SetGroups(const std::vector<std::vector<ChipId>>& lists) {
+    groups_ = MakeGroups(lists, topology_);
+    listed_ = true;
+  }
+
   Bounds Find() {
-    if (payload_ == 0 || GroupSize(collective_, topology_) <= 1) {
+    symmetric_ = topology_.is_grid() && topology_.healthy() &&
+                 !topology_.twisted() && !listed_;
+    if (!symmetric_ && !listed_) groups_ = MakeGroups(collective_, topology_);
+    if (payload_ == 0 || LargestGroup() <= 1) {
       return {{{"none", Seconds(0)}}};
     }
-    symmetric_ =
-        topology_.is_grid() && topology_.healthy() && !topology_.twisted();
-    if (!symmetric_) groups_ = MakeGroups(collective_, topology_);
     AddLatency();
     AddChip();
     if (topology_.is_grid()) AddSlabs();
@@ -121,6 +140,13 @@ class BoundFinder {
   }
 
  private:
+  int LargestGroup() const {
+    if (symmetric_) return GroupSize(collective_, topology_);
+    return groups_.sizes.empty()
+               ? 0
+               : *std::max_element(groups_.sizes.begin(), groups_.sizes.end());
+  }
+
   double Alpha() const {
     if (topology_.is_grid()) return topology_.base_latency().value();
     double alpha = std::numeric_limits<double>::infinity();
@@ -146,6 +172,8 @@ class BoundFinder {
 
   void AddLatency() {
     int farthest = 0;
+    const bool by_axes = topology_.is_grid() && !listed_ &&
+                         topology_.live_chips() == topology_.chips();
     switch (collective_.kind) {
       case CollectiveKind::kBroadcast:
       case CollectiveKind::kScatter:
@@ -155,9 +183,8 @@ class BoundFinder {
         break;
       default:
         farthest =
-            topology_.is_grid() && topology_.live_chips() == topology_.chips()
-                ? SummariseAxisGroups(topology_, collective_.axes).diameter
-                : SummariseDistances(topology_, groups_.of_chip).diameter;
+            by_axes ? SummariseAxisGroups(topology_, collective_.axes).diameter
+                    : SummariseDistances(topology_, groups_.of_chip).diameter;
     }
     bounds_.components.push_back(
         {"latency", Seconds(overhead_ + Alpha() * farthest)});
@@ -271,6 +298,7 @@ class BoundFinder {
         }
       }
     }
+    if (!symmetric_ && groups_.of_chip[chip.value()] < 0) return;
     const int n = symmetric_ ? GroupSize(collective_, topology_)
                              : groups_.sizes[groups_.of_chip[chip.value()]];
     const bool is_root = chip == root_;
@@ -506,9 +534,8 @@ class BoundFinder {
   // Byte-hops of all pairs over the capacity: a byte that travels h hops uses h
   // link-bytes (LP duality of maximum concurrent flow).
   void AddDistances() {
-    const bool by_group =
-        !symmetric_ &&
-        (!topology_.is_grid() || topology_.live_chips() != topology_.chips());
+    const bool by_group = listed_ || !topology_.is_grid() ||
+                          topology_.live_chips() != topology_.chips();
     const double mean =
         (by_group ? SummariseDistances(topology_, groups_.of_chip)
                   : SummariseAxisGroups(topology_, collective_.axes))
@@ -523,7 +550,7 @@ class BoundFinder {
       }
     }
     AddBandwidth("distance", pairs_times_block * mean / TotalCapacity());
-    if (!topology_.is_grid() || topology_.twisted()) return;
+    if (!topology_.is_grid() || topology_.twisted() || listed_) return;
     for (int axis = 0; axis < topology_.ici_axes(); ++axis) {
       if (topology_.axes()[axis].size == 1) continue;
       const double hops = AxisHops(axis);
@@ -557,9 +584,10 @@ class BoundFinder {
   const Topology& topology_;
   ChipId root_;
   double payload_;
-  double start_;     // o + alpha
-  double overhead_;  // o
-  bool symmetric_ = false;
+  double start_;            // o + alpha
+  double overhead_;         // o
+  bool symmetric_ = false;  // healthy untwisted grid, groups along axes
+  bool listed_ = false;     // groups are given as lists
   Groups groups_;
   Bounds bounds_;
 };
@@ -576,6 +604,15 @@ const BoundComponent& Bounds::binding() const {
 Bounds ComputeBounds(const Collective& collective, const Slice& slice,
                      ChipId root) {
   return BoundFinder(collective, slice, root).Find();
+}
+
+Bounds ComputeBounds(CollectiveKind kind, Bytes payload,
+                     const std::vector<std::vector<ChipId>>& groups,
+                     const Slice& slice, ChipId root) {
+  const Collective collective{.kind = kind, .payload = payload, .axes = {}};
+  BoundFinder finder(collective, slice, root);
+  finder.SetGroups(groups);
+  return finder.Find();
 }
 
 std::optional<Bisection> ComputeBisection(const Topology& topology) {

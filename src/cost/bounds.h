@@ -1,6 +1,7 @@
 #ifndef PODSIM_COST_BOUNDS_H_
 #define PODSIM_COST_BOUNDS_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,12 @@ struct Bounds {
 // rooted kinds only. With links of different latency alpha is the smallest.
 Bounds ComputeBounds(const Collective& collective, const Slice& slice,
                      ChipId root = ChipId(0));
+
+// The same for any disjoint groups of chips that run at once (lists in rank
+// order), as schedule files state them.
+Bounds ComputeBounds(CollectiveKind kind, Bytes payload,
+                     const std::vector<std::vector<ChipId>>& groups,
+                     const Slice& slice, ChipId root = ChipId(0));
 
 // Cut in the middle of the axis where the fewest links cross: one-way links and
 // their bytes/s together.

@@ -29,6 +29,10 @@ void ProgramBuilder::Everywhere() { where_axis_ = -1; }
 StepId ProgramBuilder::Send(int lane, int axis, Sign sign, PatternId pattern,
                             Mode mode, std::span<const After> after) {
   const auto id = static_cast<std::uint32_t>(program_.steps.size());
+  // Else "the previous step on the same chips" would be several steps.
+  const int lane_axis =
+      where_axis_of_lane_.try_emplace(lane, where_axis_).first->second;
+  CHECK(lane_axis == where_axis_) << "lane " << lane << " mixes Where";
   ProgramStep step{.lane = static_cast<std::uint16_t>(lane),
                    .axis = static_cast<std::uint8_t>(axis),
                    .sign = sign,

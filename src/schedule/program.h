@@ -92,7 +92,8 @@ struct Program {
 };
 
 // Builds a Program step by step. A lane is FIFO per chip: a step also waits for
-// the previous step of its lane on the same chip.
+// the previous step of its lane on the same chip. The steps of one lane are all
+// everywhere, or all at coordinates of one axis.
 class ProgramBuilder {
  public:
   ProgramBuilder(ChunkSplit split, ChunkFlow flow, std::vector<int> group_axes);
@@ -112,6 +113,7 @@ class ProgramBuilder {
   int where_axis_ = -1;
   int where_coordinate_ = 0;
   std::map<LaneKey, std::uint32_t> last_in_lane_;
+  std::map<int, int> where_axis_of_lane_;
 };
 
 }  // namespace podsim

@@ -17,6 +17,12 @@ class Violations {
     if (texts_.size() < kKept) texts_.push_back(std::move(text));
     ++count_;
   }
+  void Append(const Violations& other) {
+    for (const std::string& text : other.texts_) {
+      if (texts_.size() < kKept) texts_.push_back(text);
+    }
+    count_ += other.count_;
+  }
   bool empty() const { return count_ == 0; }
   std::uint64_t count() const { return count_; }
   const std::vector<std::string>& texts() const { return texts_; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 #include <deque>
 
 #include "base/error.h"
@@ -128,16 +129,43 @@ void SearchBatch(const Topology& topology, const std::vector<int>& group,
   }
 }
 
-DistanceSummary SearchOne(const Topology& topology,
-                          const std::vector<int>& group, ChipId source) {
-  const std::vector<int> hops = HopsFrom(topology, source);
-  Totals totals;
-  for (int chip = 0; chip < topology.chips(); ++chip) {
-    if (group[chip] == group[source.value()] && hops[chip] > 0) {
-      Add(hops[chip], 1, totals);
-    }
+// The chip at a displacement from chip 0 of a twisted slice: what is below 0
+// has left its axis, which adds the size of that axis to every coordinate.
+ChipId Displaced(const Topology& topology, const Coordinates& by) {
+  int shift = 0;
+  for (int a = 0; a < topology.ici_axes(); ++a) {
+    if (by[a] < 0) shift += topology.axes()[a].size;
   }
-  return ToSummary(totals);
+  Coordinates at{};
+  for (int a = 0; a < topology.ici_axes(); ++a) {
+    at[a] = (by[a] + shift) % topology.axes()[a].size;
+  }
+  return topology.ChipAt(at);
+}
+
+// The hops of a healthy twisted slice depend on the displacement only, but two
+// members of a sub-grid do not see the same displacements: each one counts for
+// the pairs that have it.
+DistanceSummary SearchOne(const Topology& topology,
+                          const std::vector<int>& axes) {
+  const std::vector<int> hops = HopsFrom(topology, ChipId(0));
+  Coordinates by{};
+  for (const int a : axes) by[a] = 1 - topology.axes()[a].size;
+  Totals totals;
+  while (true) {
+    double pairs = 1;
+    for (const int a : axes) pairs *= topology.axes()[a].size - std::abs(by[a]);
+    const int level = hops[Displaced(topology, by).value()];
+    if (level > 0) Add(level, pairs, totals);
+    std::size_t k = 0;
+    while (k < axes.size() &&
+           by[axes[k]] + 1 == topology.axes()[axes[k]].size) {
+      by[axes[k]] = 1 - topology.axes()[axes[k]].size;
+      ++k;
+    }
+    if (k == axes.size()) return ToSummary(totals);
+    ++by[axes[k]];
+  }
 }
 
 std::vector<std::vector<std::uint32_t>> Adjacency(const Topology& topology,
@@ -197,9 +225,8 @@ DistanceSummary SummariseAxisGroups(const Topology& topology,
   if (topology.healthy() && !topology.twisted()) {
     return ClosedForm(topology, axes);
   }
-  const std::vector<int> group = AxisGroups(topology, axes);
-  if (topology.healthy()) return SearchOne(topology, group, ChipId(0));
-  return SummariseDistances(topology, group);
+  if (topology.healthy()) return SearchOne(topology, axes);
+  return SummariseDistances(topology, AxisGroups(topology, axes));
 }
 
 DistanceSummary SummariseDistances(const Topology& topology) {
@@ -238,7 +265,7 @@ void RequireConnected(const Topology& topology, const std::string& where) {
   std::vector<std::string> lost;
   std::size_t count = 0;
   std::string from;
-  for (int first = 0; first < topology.chips(); ++first) {
+  for (int first = 0; first < topology.chips() && count == 0; ++first) {
     if (group[first] < 0 || slice_done[group[first]]) continue;
     slice_done[group[first]] = true;
     const std::vector<bool> out = Reached(forward, first);
@@ -252,12 +279,12 @@ void RequireConnected(const Topology& topology, const std::string& where) {
     }
   }
   if (count == 0) return;
-  throw InputError(where,
-                   "the slice is disconnected: chip (" + from +
-                       ") cannot reach, or be reached from, " +
-                       std::to_string(count) + " chips: " + Join(lost, " ") +
-                       (count > kNamedChips ? " ..." : "") +
-                       "; repair a link or mark those chips dead (chip:...)");
+  throw InputError(
+      where, "the slice is disconnected: chip (" + from +
+                 ") cannot reach, or be reached from, " +
+                 std::to_string(count) + (count == 1 ? " chip: " : " chips: ") +
+                 Join(lost, " ") + (count > kNamedChips ? " ..." : "") +
+                 "; repair a link or mark those chips dead (chip:...)");
 }
 
 }  // namespace podsim

@@ -25,6 +25,17 @@ std::string Bounds(const Topology& topology) {
   return text;
 }
 
+// What a link of this topology is called, by an example that exists.
+std::string ExpectedLink(const Topology& topology) {
+  std::uint32_t id = 0;
+  while (id < topology.link_ids() && !topology.Exists(LinkId(id))) ++id;
+  if (id == topology.link_ids()) return "none, it has no links";
+  const std::string example = topology.NameOf(LinkId(id));
+  if (!topology.is_grid()) return "a cable of the list such as " + example;
+  return Bounds(topology) + " and a direction that has a cable, such as " +
+         example;
+}
+
 Fault ParseFault(const std::string& text, const std::string& where) {
   Fault fault;
   std::string rest = text;
@@ -92,13 +103,9 @@ void ApplyFault(const std::string& text, const std::string& where,
   }
   const auto link = topology.FindLink(fault.target);
   if (!link) {
-    throw InputError(
-        where, "no link \"" + fault.target + "\" in this slice; expected " +
-                   (topology.is_grid()
-                        ? Bounds(topology) +
-                              " and a direction that has a cable, such as " +
-                              "0,0,0:x+"
-                        : "a cable of the list such as 0-1"));
+    throw InputError(where, "no link \"" + fault.target +
+                                "\" in this slice; expected " +
+                                ExpectedLink(topology));
   }
   Damage(*link, fault, topology);
   if (!fault.oneway) Damage(topology.Reverse(*link), fault, topology);

@@ -1,5 +1,7 @@
 #include "topology/generation.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/text.h"
 #include "topology/embedded_generations.h"
@@ -9,7 +11,11 @@ namespace {
 
 constexpr int kMaxChips = 1 << 24;
 
-std::vector<int> ReadSizes(const JsonValue& json) {
+std::vector<int> ReadSizes(const JsonValue& json, int axes) {
+  if (static_cast<int>(json.size()) != axes) {
+    json.Fail("expected " + std::to_string(axes) +
+              " sizes, one per axis, got " + json.Excerpt());
+  }
   std::vector<int> sizes;
   for (const JsonValue& size : json.Elements()) {
     sizes.push_back(static_cast<int>(size.AsInteger(1, kMaxChips)));
@@ -36,13 +42,14 @@ void ReadShapes(const JsonValue& json, Generation& generation) {
   } else if (rule == "listed") {
     generation.rule = ShapeRule::kListed;
     for (const JsonValue& shape : json.Get("shapes").Elements()) {
-      generation.shapes.push_back(ReadSizes(shape));
+      generation.shapes.push_back(ReadSizes(shape, generation.axes));
+      std::ranges::sort(generation.shapes.back());  // either order
     }
     generation.wrap_size =
         static_cast<int>(json.Get("wrap_size").AsInteger(1, kMaxChips));
   } else if (rule == "grid") {
     generation.rule = ShapeRule::kGrid;
-    generation.max_shape = ReadSizes(json.Get("max_shape"));
+    generation.max_shape = ReadSizes(json.Get("max_shape"), generation.axes);
   } else if (rule == "any") {
     generation.rule = ShapeRule::kAny;
   } else {
@@ -84,7 +91,7 @@ Generation ReadGeneration(const JsonValue& json) {
   generation.axes = static_cast<int>(json.Get("axes").AsInteger(1, 3));
   ReadShapes(json.Get("shapes"), generation);
   if (const auto hosts = json.Find("hosts")) {
-    generation.host_shape = ReadSizes(hosts->Get("shape"));
+    generation.host_shape = ReadSizes(hosts->Get("shape"), generation.axes);
   }
   ReadParameters(json.Get("parameters"), generation);
   if (generation.parameters.ici_bandwidth.value() <= 0) {

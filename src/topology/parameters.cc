@@ -157,15 +157,17 @@ void MakeIdeal(Parameters& parameters) {
 void RequireModelled(const Parameters& parameters) {
   if (parameters.ici_issue.value() != 0) {
     throw InputError("ici.issue",
-                     "expected \"0s\": the engines of this "
-                     "version do not model the issue cost; use "
-                     "ici.message_overhead for a cost per "
-                     "message that is not serialised");
+                     "expected 0s, got " + ToText(parameters.ici_issue) +
+                         ": the engines of this "
+                         "version do not model the issue cost; use "
+                         "ici.message_overhead for a cost per "
+                         "message that is not serialised");
   }
   if (parameters.ici_window != 0) {
     throw InputError("ici.window",
-                     "expected 0: this version keeps the window of the "
-                     "lowering");
+                     "expected 0, got " +
+                         std::to_string(parameters.ici_window) +
+                         ": this version keeps the window of the lowering");
   }
 }
 

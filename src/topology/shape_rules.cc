@@ -93,11 +93,13 @@ std::tuple<int, std::int64_t, Shape> Distance(const Shape& from,
   return {changed, total, to};
 }
 
-// n,n,2n and n,2n,2n (or n,2n) in every order, n a multiple of the cube.
+// n,n,2n and n,2n,2n (or n,2n) in every order; n from 2 on `ideal`, else a
+// multiple of the cube.
 std::vector<Shape> TwistedShapes(const Generation& generation,
                                  std::size_t axes) {
   std::vector<Shape> shapes;
-  for (int n = kCube; n <= 64; n += kCube) {
+  const bool any = generation.rule == ShapeRule::kAny;
+  for (int n = any ? 2 : kCube; n <= 64; n += any ? 1 : kCube) {
     for (std::size_t longer = 1; longer < axes; ++longer) {
       Shape shape(axes, n);
       for (std::size_t a = axes - longer; a < axes; ++a) shape[a] = 2 * n;
@@ -166,7 +168,7 @@ bool IsLegal(const Generation& generation, const Shape& shape) {
 bool IsTwistable(const Generation& generation, const Shape& shape) {
   if (!IsLegal(generation, shape) || shape.size() < 2) return false;
   const auto [least, most] = std::minmax_element(shape.begin(), shape.end());
-  if (*most != 2 * *least) return false;
+  if (*least < 2 || *most != 2 * *least) return false;
   for (const int size : shape) {
     if (size != *least && size != *most) return false;
   }
@@ -199,10 +201,11 @@ std::vector<bool> DefaultWrap(const Generation& generation,
 std::vector<Shape> LegalNear(const Generation& generation, const Shape& shape,
                              bool twisted, std::size_t most) {
   Shape padded = shape;
-  padded.resize(generation.axes, 1);
+  if (generation.rule != ShapeRule::kAny) padded.resize(generation.axes, 1);
   std::vector<Shape> near;
   if (twisted) {
-    near = TwistedShapes(generation, generation.axes);
+    if (padded.size() < 2) padded.resize(2, 1);
+    near = TwistedShapes(generation, padded.size());
   } else {
     std::vector<std::set<int>> choices;
     for (std::size_t a = 0; a < padded.size(); ++a) {

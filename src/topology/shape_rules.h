@@ -18,7 +18,7 @@ std::optional<Shape> ParseShape(const std::string& text);
 // The generation builds slices of this shape.
 bool IsLegal(const Generation& generation, const Shape& shape);
 // Legal and twistable: n,n,2n or n,2n,2n (2D: n,2n) in any order; n a multiple
-// of 4 except on `ideal`.
+// of 4, on `ideal` at least 2.
 bool IsTwistable(const Generation& generation, const Shape& shape);
 
 // Which axes wrap unless the user says otherwise.

@@ -39,18 +39,14 @@ void RequireLegal(const Generation& generation, const GridRequest& grid) {
                                            std::to_string(generation.axes) +
                                            " axes, got " + ToText(grid.shape));
   }
-  double chips = grid.slices;
+  double chips = 1;
   for (const int size : grid.shape) chips *= size;
-  const bool too_many = chips > kMaxChips;
-  if (too_many || !IsLegal(generation, grid.shape)) {
-    std::string limit;
-    if (too_many ||
-        (generation.max_chips > 0 && chips > generation.max_chips)) {
-      const int most =
-          std::min(kMaxChips,
-                   generation.max_chips > 0 ? generation.max_chips : kMaxChips);
-      limit = " (more than " + std::to_string(most) + " chips)";
-    }
+  const int most = generation.max_chips > 0
+                       ? std::min(generation.max_chips, kMaxChips)
+                       : kMaxChips;
+  if (chips > kMaxChips || !IsLegal(generation, grid.shape)) {
+    const std::string limit =
+        chips > most ? " (more than " + std::to_string(most) + " chips)" : "";
     const std::vector<Shape> near =
         LegalNear(generation, grid.shape, /*twisted=*/false, 6);
     throw InputError(
@@ -58,6 +54,14 @@ void RequireLegal(const Generation& generation, const GridRequest& grid) {
         generation.name + " has no slice of shape " + ToText(grid.shape) +
             limit +
             (near.empty() ? "" : "; legal shapes near it: " + Listed(near)));
+  }
+  if (chips * grid.slices > kMaxChips) {
+    throw InputError(
+        grid.slices_where,
+        std::to_string(grid.slices) + " slices of " + ToText(grid.shape) +
+            " have more than " + std::to_string(kMaxChips) +
+            " chips; expected at most " +
+            std::to_string(kMaxChips / static_cast<int>(chips)) + " slices");
   }
   if (grid.twisted && !IsTwistable(generation, grid.shape)) {
     const std::vector<Shape> near =
@@ -71,28 +75,34 @@ void RequireLegal(const Generation& generation, const GridRequest& grid) {
   }
 }
 
-std::string WrapText(const std::vector<bool>& wrap) {
+// The axes that wrap; the wrap of one chip means nothing.
+std::string WrapText(const Shape& shape, const std::vector<bool>& wrap) {
   std::string letters;
   for (std::size_t a = 0; a < wrap.size(); ++a) {
-    if (wrap[a]) letters += kAxisLetters[a];
+    if (wrap[a] && shape[a] > 1) letters += kAxisLetters[a];
   }
   return letters;
 }
 
-std::string CanonicalSpec(const Generation& generation, const Shape& shape,
-                          bool twisted, const std::vector<bool>& wrap,
-                          int slices) {
+std::string CanonicalSpec(const Generation& generation, const GridRequest& grid,
+                          const std::vector<bool>& wrap) {
   std::string spec;
-  if (slices > 1) spec = std::to_string(slices) + "*";
-  spec += generation.name + ":" + ToText(shape);
-  if (twisted) return spec + ":twisted";
-  std::vector<bool> usual = DefaultWrap(generation, shape);
-  for (std::size_t a = 0; a < shape.size(); ++a) {
-    if (shape[a] == 1) usual[a] = wrap[a];  // wrap of one chip means nothing
+  if (grid.slices > 1) spec = std::to_string(grid.slices) + "*";
+  spec += grid.generation + ":" + ToText(grid.shape);
+  if (grid.twisted) return spec + ":twisted";
+  const std::string letters = WrapText(grid.shape, wrap);
+  if (letters == WrapText(grid.shape, DefaultWrap(generation, grid.shape))) {
+    return spec;
   }
-  if (wrap == usual) return spec;
-  const std::string letters = WrapText(wrap);
   return spec + (letters.empty() ? ":mesh" : ":wrap=" + letters);
+}
+
+// On a generation with fixed axes the missing ones have size 1.
+void AddMissingAxes(const Generation& generation, GridRequest& grid) {
+  if (generation.rule == ShapeRule::kAny) return;
+  const auto axes = static_cast<std::size_t>(generation.axes);
+  if (grid.shape.size() < axes) grid.shape.resize(axes, 1);
+  if (!grid.wrap.empty() && grid.wrap.size() < axes) grid.wrap.resize(axes);
 }
 
 // One modifier after GEN:SHAPE.
@@ -102,7 +112,14 @@ void ApplyModifier(const std::string& modifier, const std::string& where,
   if (modifier == "twisted") {
     grid.twisted = true;
     grid.twisted_where = where;
-  } else if (modifier == "mesh") {
+    return;
+  }
+  if (!grid.wrap.empty()) {
+    throw InputError(where, "\"" + modifier +
+                                "\" is a second say on the wraps; expected at "
+                                "most one of mesh, torus, wrap=AXES");
+  }
+  if (modifier == "mesh") {
     grid.wrap.assign(axes, false);
   } else if (modifier == "torus") {
     grid.wrap.assign(axes, true);
@@ -139,7 +156,8 @@ GridRequest ParseSpec(const SliceRequest& request) {
                          request.spec + "\"");
   }
   grid.generation = parts[0];
-  grid.generation_where = grid.shape_where = grid.twisted_where = where;
+  grid.generation_where = grid.shape_where = grid.twisted_where =
+      grid.slices_where = where;
   const auto shape = ParseShape(parts[1]);
   if (!shape) {
     throw InputError(where, "expected a shape such as 4x4x8, got \"" +
@@ -147,11 +165,7 @@ GridRequest ParseSpec(const SliceRequest& request) {
   }
   grid.shape = *shape;
   const Generation generation = FindGeneration(grid.generation, where);
-  // On a generation with fixed axes the missing ones have size 1.
-  if (generation.rule != ShapeRule::kAny &&
-      static_cast<int>(grid.shape.size()) < generation.axes) {
-    grid.shape.resize(generation.axes, 1);
-  }
+  AddMissingAxes(generation, grid);
   if (static_cast<int>(grid.shape.size()) > generation.axes) {
     RequireLegal(generation, grid);
   }
@@ -174,21 +188,31 @@ void ApplyOverrides(Parameters& parameters, const SliceRequest& request,
   for (const std::string& set : request.sets) SetParameterText(parameters, set);
 }
 
-Slice MakeGridSlice(const GridRequest& grid, const SliceRequest& request,
+std::vector<std::string> GenerationWarnings(const Generation& generation) {
+  if (!generation.estimated) return {};
+  return {"the numbers of " + generation.name +
+          " are estimates, see `podsim generations`"};
+}
+
+Slice MakeGridSlice(const GridRequest& asked, const SliceRequest& request,
                     const std::vector<SliceRequest::Override>& file_overrides) {
   const Generation generation =
-      FindGeneration(grid.generation, grid.generation_where);
+      FindGeneration(asked.generation, asked.generation_where);
+  GridRequest grid = asked;
+  AddMissingAxes(generation, grid);
   RequireLegal(generation, grid);
   Parameters parameters = generation.parameters;
   ApplyOverrides(parameters, request, file_overrides);
-  std::vector<bool> wrap =
-      grid.wrap.empty() ? DefaultWrap(generation, grid.shape) : grid.wrap;
-  if (grid.twisted) {
-    if (std::find(wrap.begin(), wrap.end(), false) != wrap.end()) {
-      throw InputError(grid.twisted_where,
-                       "a twisted slice wraps on every axis; remove the wrap "
-                       "override or the twist");
-    }
+  std::vector<bool> wrap = grid.wrap;
+  if (wrap.empty()) {
+    wrap = grid.twisted ? std::vector<bool>(grid.shape.size(), true)
+                        : DefaultWrap(generation, grid.shape);
+  }
+  if (grid.twisted &&
+      std::find(wrap.begin(), wrap.end(), false) != wrap.end()) {
+    throw InputError(grid.twisted_where,
+                     "a twisted slice wraps on every axis; remove the wrap "
+                     "override or the twist");
   }
   std::vector<GridAxis> axes;
   int chips = 1;
@@ -200,19 +224,14 @@ Slice MakeGridSlice(const GridRequest& grid, const SliceRequest& request,
   if (grid.slices > 1) {
     axes.push_back({.size = grid.slices, .wrap = false, .ici = false});
   }
-  std::vector<std::string> warnings;
+  std::vector<std::string> warnings = GenerationWarnings(generation);
   if (generation.warn_above_chips > 0 && chips > generation.warn_above_chips) {
     warnings.push_back(generation.name + ":" + ToText(grid.shape) + " has " +
                        std::to_string(chips) +
                        " chips, more than the largest job of " +
                        std::to_string(generation.warn_above_chips));
   }
-  if (generation.estimated) {
-    warnings.push_back("the numbers of " + generation.name +
-                       " are estimates, see `podsim generations`");
-  }
-  return Slice{.spec = CanonicalSpec(generation, grid.shape, grid.twisted, wrap,
-                                     grid.slices),
+  return Slice{.spec = CanonicalSpec(generation, grid, wrap),
                .generation = generation.name,
                .shape = grid.shape,
                .topology = Topology::MakeGrid(std::move(axes), grid.twisted,

@@ -58,9 +58,14 @@ struct GridRequest {
   std::string twisted_where;
   std::vector<bool> wrap;  // empty: the generation's rule
   int slices = 1;
+  std::string slices_where;
 };
-Slice MakeGridSlice(const GridRequest& grid, const SliceRequest& request,
+// Axes the shape leaves out have size 1 (`ideal` has as many as are written).
+Slice MakeGridSlice(const GridRequest& asked, const SliceRequest& request,
                     const std::vector<SliceRequest::Override>& file_overrides);
+
+// That its numbers are estimates, if they are.
+std::vector<std::string> GenerationWarnings(const Generation& generation);
 
 // Generation defaults < file < workload < --ideal < --set.
 void ApplyOverrides(Parameters& parameters, const SliceRequest& request,

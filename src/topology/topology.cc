@@ -243,6 +243,12 @@ std::optional<LinkId> Topology::FindLink(const std::string& name) const {
   return std::nullopt;
 }
 
+ChipId FirstLiveChip(const Topology& topology) {
+  std::uint32_t id = 0;
+  while (!topology.Live(ChipId(id))) ++id;
+  return ChipId(id);
+}
+
 std::string AxisName(const Topology& topology, int axis) {
   if (!topology.axes()[axis].ici) return "dcn";
   return std::string(1, kAxisLetters[axis]);

@@ -141,6 +141,9 @@ class Topology {
   std::unordered_map<std::uint32_t, bool> dead_chips_;
 };
 
+// The live chip with the smallest id. There must be one.
+ChipId FirstLiveChip(const Topology& topology);
+
 // "x", "y", "z"; the slices of a multislice are "dcn".
 std::string AxisName(const Topology& topology, int axis);
 

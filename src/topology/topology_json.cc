@@ -39,6 +39,7 @@ Slice ReadGrid(const JsonValue& json, const SliceRequest& request) {
   }
   if (const auto slices = json.Find("slices")) {
     grid.slices = static_cast<int>(slices->AsInteger(1, kMaxChips));
+    grid.slices_where = slices->where();
   }
   if (const auto wrap = json.Find("wrap")) {
     if (wrap->size() != grid.shape.size()) {
@@ -70,7 +71,9 @@ Cable ReadCable(const JsonValue& json, int chips, const Parameters& parameters,
               .b = ReadEnd(entry[1], chips),
               .bandwidth = parameters.ici_bandwidth,
               .latency = parameters.ici_hop_latency};
-  if (cable.a == cable.b) json.Fail("a cable must join two different chips");
+  if (cable.a == cable.b) {
+    json.Fail("a cable must join two different chips, got " + json.Excerpt());
+  }
   if (entry.size() == 3) {
     entry[2].RejectUnknownKeys({"bandwidth", "latency"});
     if (const auto rate = entry[2].Find("bandwidth")) {
@@ -112,7 +115,7 @@ Slice ReadExplicit(const JsonValue& json, const SliceRequest& request) {
                .shape = {},
                .topology = Topology::MakeExplicit(chips, std::move(cables)),
                .parameters = parameters,
-               .warnings = {}};
+               .warnings = GenerationWarnings(generation)};
 }
 
 }  // namespace

@@ -1,0 +1,304 @@
+#include "cli/commands.h"
+
+#include <sys/resource.h>
+
+#include <functional>
+#include <iostream>
+#include <memory>
+
+#include "base/check.h"
+#include "base/error.h"
+#include "base/json_reader.h"
+#include "collective/collective.h"
+#include "report/csv.h"
+#include "report/json.h"
+#include "report/output_file.h"
+#include "report/table.h"
+#include "report/topology_report.h"
+#include "schedule/instantiate.h"
+#include "schedule/verifier.h"
+#include "sim/byte_range.h"
+#include "sim/lower_collective.h"
+#include "sim/memory_guard.h"
+#include "sim/simulate.h"
+#include "workload/workload.h"
+
+namespace podsim {
+namespace {
+
+constexpr int kDone = 0;
+constexpr int kAnswerIsNo = 1;
+constexpr std::size_t kShownViolations = 10;
+
+void Warn(const std::vector<std::string>& warnings) {
+  for (const std::string& warning : warnings) {
+    std::cerr << "podsim: warning: " << warning << "\n";
+  }
+}
+
+Slice ResolveSlice(const CliOptions& options) {
+  Slice slice = MakeSlice(SliceRequestOf(options));
+  Warn(slice.warnings);
+  return slice;
+}
+
+// The outputs of a command: opened before the long work, moved into place after
+// it. The table goes to stdout unless one of them does.
+class Outputs {
+ public:
+  explicit Outputs(const CliOptions& options)
+      : table_(options.json != "-" && options.csv != "-") {
+    Open(options.json, "--json", json_);
+    Open(options.csv, "--csv", csv_);
+    Open(options.timing, "--timing", timing_);
+  }
+
+  void Write(const std::function<std::string()>& table,
+             const std::function<std::string()>& json,
+             const std::function<std::string()>& csv, PhaseTimes& times) {
+    {
+      const PhaseTimer timer(times.report);
+      if (json_) json_->Write(json());
+      if (csv_) csv_->Write(csv());
+      if (table_) std::cout << table();
+    }
+    if (timing_) timing_->Write(TimingJson(times, PeakBytes()));
+    for (const auto& file : {json_.get(), csv_.get(), timing_.get()}) {
+      if (file != nullptr) file->Commit();
+    }
+  }
+
+ private:
+  static void Open(const std::string& path, const char* flag,
+                   std::unique_ptr<OutputFile>& file) {
+    if (path.empty()) return;
+    file = std::make_unique<OutputFile>(path, std::string(flag) + " " + path);
+  }
+
+  static std::int64_t PeakBytes() {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return std::int64_t{usage.ru_maxrss} * 1024;  // Linux counts KiB
+  }
+
+  bool table_;
+  std::unique_ptr<OutputFile> json_, csv_, timing_;
+};
+
+std::vector<Collective> CollectivesOf(const CliOptions& options,
+                                      const Slice& slice) {
+  const CollectiveKind kind = ParseCollectiveKind(options.kind, "collective");
+  std::vector<int> axes = AllAxes(slice.topology);
+  if (!options.axes.empty()) {
+    axes = ParseAxes(options.axes, slice.topology, "--axes");
+  } else if (slice.topology.slices() > 1) {
+    throw InputError("--slice",
+                     "a group of all chips spans " +
+                         std::to_string(slice.topology.slices()) +
+                         " slices, and collectives over DCN are not simulated "
+                         "by this version; give --axes for groups inside every "
+                         "slice");
+  }
+  std::vector<Collective> collectives;
+  for (const Bytes payload : ParseByteList(options.bytes, "--bytes")) {
+    collectives.push_back({.kind = kind, .payload = payload, .axes = axes});
+  }
+  return collectives;
+}
+
+// The one --lowering of a collective; "auto" if none.
+std::string LoweringText(const CliOptions& options) {
+  if (options.lowerings.size() > 1) {
+    throw InputError("--lowering",
+                     "expected one lowering; use `podsim compare` "
+                     "or --lowering all for several");
+  }
+  return options.lowerings.empty() ? "auto" : options.lowerings[0];
+}
+
+std::optional<LoweringSpec> LoweringOf(const CliOptions& options) {
+  const std::string text = LoweringText(options);
+  if (text == "auto") return std::nullopt;
+  return ParseLoweringSpec(text, "--lowering");
+}
+
+int RunCollective(const CliOptions& options) {
+  const bool all =
+      options.command == "compare" || LoweringText(options) == "all";
+  const std::optional<LoweringSpec> lowering =
+      all ? std::nullopt : LoweringOf(options);
+  const SimOptions sim = SimOptionsOf(options);
+  const Slice slice = ResolveSlice(options);
+  const std::vector<Collective> collectives = CollectivesOf(options, slice);
+  Outputs outputs(options);
+  PhaseTimes times;
+  std::vector<Point> points;
+  std::vector<NotApplicable> not_applicable;
+  for (const Collective& collective : collectives) {
+    if (!all) {
+      points.push_back(SimulateCollective(collective, slice, lowering,
+                                          "--lowering", sim, times));
+      continue;
+    }
+    Comparison comparison = CompareLowerings(collective, slice, sim, times);
+    points.insert(points.end(), comparison.points.begin(),
+                  comparison.points.end());
+    not_applicable = std::move(comparison.not_applicable);
+  }
+  outputs.Write(
+      [&] { return PointsTable(slice, points, not_applicable); },
+      [&] { return ResultJson(slice.parameters, points, not_applicable); },
+      [&] { return PointsCsv(points); }, times);
+  return kDone;
+}
+
+int RunLower(const CliOptions& options) {
+  const std::optional<LoweringSpec> lowering = LoweringOf(options);
+  const SimOptions sim = SimOptionsOf(options);
+  const Slice slice = ResolveSlice(options);
+  const std::vector<Collective> collectives = CollectivesOf(options, slice);
+  if (collectives.size() != 1) {
+    throw InputError("--bytes", "expected one payload, got " + options.bytes);
+  }
+  OutputFile file(options.output, "-o " + options.output);
+  const LoweredCollective lowered =
+      LowerCollective(collectives[0], slice, lowering, "--lowering");
+  RequireMemory(CountTransfers(lowered.program, slice.topology), sim,
+                "--max-memory");
+  VerifyLowered(lowered, slice, sim);
+  const Bytes payload = collectives[0].payload;
+  const Schedule schedule = Instantiate(lowered.program, slice.topology,
+                                        NoFold(slice.topology), payload);
+  const CollectiveMeaning meaning = MeaningOf(
+      lowered.program, slice.topology, ToText(collectives[0].kind), payload);
+  WriteSchedule(schedule, meaning, slice,
+                [&](const std::string& text) { file.Write(text); });
+  file.Commit();
+  return kDone;
+}
+
+void PrintViolations(const std::string& path, const Violations& violations) {
+  std::cout << path << ": " << violations.count()
+            << (violations.count() == 1 ? " violation" : " violations") << "\n";
+  std::size_t shown = 0;
+  for (const std::string& text : violations.texts()) {
+    if (++shown > kShownViolations) break;
+    std::cout << "  " << text << "\n";
+  }
+  if (violations.count() > kShownViolations) {
+    std::cout << "  ... and " << violations.count() - kShownViolations
+              << " more\n";
+  }
+}
+
+int RunVerify(const CliOptions& options) {
+  const ScheduleFile file =
+      ReadScheduleFile(options.file, SliceRequestOf(options));
+  Violations violations = file.violations;
+  violations.Append(
+      VerifyFull(file.schedule, file.meaning, file.slice.topology));
+  if (!violations.empty()) {
+    PrintViolations(options.file, violations);
+    return kAnswerIsNo;
+  }
+  std::cout << options.file << ": valid: " << file.meaning.kind << " of "
+            << file.meaning.payload.value() << " bytes on " << file.slice.spec
+            << ", " << file.schedule.transfers()
+            << " transfers, proved by replay\n";
+  return kDone;
+}
+
+int SimulateScheduleFile(const CliOptions& options) {
+  if (!options.lowerings.empty()) {
+    throw InputError("--lowering", "a schedule is lowered already");
+  }
+  const SimOptions sim = SimOptionsOf(options);
+  Outputs outputs(options);
+  const ScheduleFile file =
+      ReadScheduleFile(options.file, SliceRequestOf(options));
+  Warn(file.slice.warnings);
+  PhaseTimes times;
+  const ScheduleResult result = SimulateSchedule(file, sim, times);
+  if (!result.violations.empty()) {
+    PrintViolations(options.file, result.violations);
+    return kAnswerIsNo;
+  }
+  const std::vector<Point> points = {result.point};
+  outputs.Write([&] { return PointsTable(file.slice, points, {}); },
+                [&] { return ResultJson(file.slice.parameters, points, {}); },
+                [&] { return PointsCsv(points); }, times);
+  return kDone;
+}
+
+int SimulateWorkloadFile(const CliOptions& options, const JsonValue& json) {
+  const SimOptions sim = SimOptionsOf(options);
+  const Workload workload = ReadWorkload(
+      json, {.slice = SliceRequestOf(options), .lowerings = options.lowerings});
+  Warn(workload.slice.warnings);
+  Warn(workload.warnings);
+  Outputs outputs(options);
+  PhaseTimes times;
+  const StepResult step = SimulateStep(workload, sim, times);
+  outputs.Write([&] { return StepTable(workload.slice, step); },
+                [&] { return ResultJson(workload.slice.parameters, step); },
+                [] { return std::string(); }, times);
+  return kDone;
+}
+
+int RunSimulate(const CliOptions& options) {
+  const JsonValue json = JsonValue::ReadFile(options.file);
+  const JsonValue format = json.Get("format");
+  if (format.AsString() == "podsim-schedule/1") {
+    return SimulateScheduleFile(options);
+  }
+  if (format.AsString() == "podsim-workload/1") {
+    return SimulateWorkloadFile(options, json);
+  }
+  format.Fail(
+      "expected \"podsim-workload/1\" or \"podsim-schedule/1\", got \"" +
+      format.AsString() + "\"");
+}
+
+int RunTopology(const CliOptions& options) {
+  const Slice slice = ResolveSlice(options);
+  if (options.dot) {
+    std::cout << TopologyDot(slice);
+  } else {
+    std::cout << (options.json.empty() ? TopologyTable(slice)
+                                       : TopologyJson(slice));
+  }
+  return kDone;
+}
+
+int RunLowerings(const CliOptions& options) {
+  std::cout << (options.json.empty() ? LoweringsTable() : LoweringsJson());
+  return kDone;
+}
+
+int RunGenerations(const CliOptions& options) {
+  std::cout << (options.json.empty() ? GenerationsTable(BuiltInGenerations())
+                                     : GenerationsJson(BuiltInGenerations()));
+  return kDone;
+}
+
+struct Command {
+  const char* name;
+  int (*run)(const CliOptions&);
+};
+constexpr Command kCommands[] = {
+    {"simulate", RunSimulate},   {"collective", RunCollective},
+    {"compare", RunCollective},  {"lower", RunLower},
+    {"verify", RunVerify},       {"topology", RunTopology},
+    {"lowerings", RunLowerings}, {"generations", RunGenerations}};
+
+}  // namespace
+
+int RunCommand(const CliOptions& options) {
+  for (const Command& command : kCommands) {
+    if (options.command == command.name) return command.run(options);
+  }
+  CHECK(false) << options.command;
+  return kDone;
+}
+
+}  // namespace podsim

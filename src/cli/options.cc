@@ -1,0 +1,204 @@
+#include "cli/options.h"
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+#include "base/error.h"
+#include "base/parse_units.h"
+#include "report/version.h"
+
+namespace podsim {
+namespace {
+
+constexpr char kDescription[] =
+    "podsim: how long does a collective or a step take on a TPU slice, and how "
+    "far is that from the best any schedule could do?";
+constexpr char kFooter[] =
+    "Exit status: 0 done; 1 the answer is no (violations); 2 usage or input.\n"
+    "Quantities have units: 64MiB, 90GB/s, 1us. See README.md and docs/.";
+
+void AddSlice(CLI::App& app, CliOptions& options, bool required) {
+  app.add_option("--slice", options.slice,
+                 "v5p:4x4x8[:twisted|:mesh|:torus|:wrap=xz], 2*v5e:16x16, or a "
+                 "topology file (.json)")
+      ->required(required);
+}
+
+void AddHardware(CLI::App& app, CliOptions& options) {
+  app.add_option("--set", options.sets,
+                 "override a parameter: ici.bandwidth=200GB/s (repeatable)")
+      ->take_all();
+  app.add_option("--fault", options.faults,
+                 "link:1,2,3:x+ (the cable), ...:oneway, ...=50%, chip:1,2,3 "
+                 "(repeatable)")
+      ->take_all();
+  app.add_flag("--ideal", options.ideal,
+               "no latencies, overheads and launch costs");
+}
+
+void AddSimulation(CLI::App& app, CliOptions& options) {
+  AddHardware(app, options);
+  app.add_option("--engine", options.engine,
+                 "pod: simulate transfer by transfer; bound: lower bounds only")
+      ->check(CLI::IsMember({"pod", "bound"}));
+  app.add_option("--network", options.network, "how transfers share links")
+      ->check(CLI::IsMember({"fluid"}));
+  app.add_option("--fold", options.fold,
+                 "auto: simulate one chip per class where exact; on: also pad "
+                 "the payload to equal shards; off: every chip")
+      ->check(CLI::IsMember({"auto", "on", "off"}));
+  app.add_option("--verify", options.verify,
+                 "prove the schedule: auto (orbit if the program allows, else "
+                 "replay), full (replay), off")
+      ->check(CLI::IsMember({"auto", "full", "off"}));
+  app.add_option("--max-memory", options.max_memory,
+                 "refuse runs predicted to need more, e.g. 8GiB (default 80 % "
+                 "of what is available)");
+  app.add_option("--timing", options.timing,
+                 "write CPU seconds by phase and peak memory to this file");
+  app.add_option("--json", options.json,
+                 "write the result as JSON to this file, or - for stdout");
+}
+
+void AddCollective(CLI::App& app, CliOptions& options, bool many) {
+  app.add_option("kind", options.kind, "all-reduce, all-gather, reduce-scatter")
+      ->required();
+  app.add_option("--bytes", options.bytes,
+                 many ? "payload S (nccl-tests): 64MiB, 1KiB,1MiB, 1KiB..4GiB, "
+                        "1KiB..64MiB x4"
+                      : "payload S (nccl-tests): 64MiB")
+      ->required();
+  AddSlice(app, options, /*required=*/true);
+  app.add_option("--axes", options.axes,
+                 "groups: all sub-tori spanned by these axes at once, e.g. x,y "
+                 "(default: all chips)");
+}
+
+void AddLowering(CLI::App& app, CliOptions& options, const char* help) {
+  app.add_option("--lowering", options.lowerings, help)->take_all();
+}
+
+}  // namespace
+
+bool ParseCommandLine(int argc, char** argv, CliOptions& options) {
+  CLI::App app(kDescription, "podsim");
+  app.footer(kFooter);
+  app.set_version_flag("--version", std::string("podsim ") + kVersion);
+  app.require_subcommand(1);
+
+  CLI::App* simulate = app.add_subcommand(
+      "simulate", "time a workload (JSON) or a schedule, transfer by transfer");
+  simulate
+      ->add_option("FILE", options.file,
+                   "podsim-workload/1 or "
+                   "podsim-schedule/1")
+      ->required();
+  AddSlice(*simulate, options, /*required=*/false);
+  AddLowering(*simulate, options,
+              "KIND=NAME: lower every collective of this "
+              "kind so (repeatable)");
+  AddSimulation(*simulate, options);
+
+  CLI::App* collective =
+      app.add_subcommand("collective", "time one collective next to its bound");
+  AddCollective(*collective, options, /*many=*/true);
+  AddLowering(*collective, options,
+              "auto (default), all, or NAME[:key=value,...], see `podsim "
+              "lowerings`");
+  AddSimulation(*collective, options);
+  collective->add_option("--csv", options.csv,
+                         "write the result as CSV to this file, or - for "
+                         "stdout");
+
+  CLI::App* compare = app.add_subcommand(
+      "compare",
+      "every lowering that applies, fastest first, and why the "
+      "others do not");
+  AddCollective(*compare, options, /*many=*/true);
+  AddSimulation(*compare, options);
+  compare->add_option("--csv", options.csv,
+                      "write the result as CSV to this file, or - for stdout");
+
+  CLI::App* lower =
+      app.add_subcommand("lower", "write the schedule of a collective");
+  AddCollective(*lower, options, /*many=*/false);
+  AddLowering(*lower, options, "auto (default) or NAME[:key=value,...]");
+  AddHardware(*lower, options);
+  lower->add_option("--max-memory", options.max_memory,
+                    "refuse runs predicted to need more, e.g. 8GiB");
+  lower
+      ->add_option("-o,--output", options.output,
+                   "file to write (podsim-schedule/1), or - for stdout")
+      ->required();
+
+  CLI::App* verify = app.add_subcommand(
+      "verify",
+      "prove that a schedule computes its collective, or list the "
+      "violations (exit 1)");
+  verify->add_option("FILE", options.file, "podsim-schedule/1")->required();
+  AddSlice(*verify, options, /*required=*/false);
+  verify->add_option("--fault", options.faults, "as in simulate")->take_all();
+
+  CLI::App* topology = app.add_subcommand(
+      "topology", "chips, links, distances, bisection and bounds of a slice");
+  topology->add_option("SLICE", options.slice, "as --slice, or a topology file")
+      ->required();
+  AddHardware(*topology, options);
+  topology->add_flag("--json{-}", options.json, "JSON instead of the table");
+  topology->add_flag("--dot", options.dot, "Graphviz instead of the table");
+
+  for (const auto& [name, help] :
+       {std::pair("lowerings", "the table of lowerings"),
+        std::pair("generations",
+                  "the numbers of each TPU generation, with sources")}) {
+    CLI::App* list = app.add_subcommand(name, help);
+    list->add_flag("--json{-}", options.json, "JSON instead of the table");
+  }
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    std::cout << (app.get_subcommands().empty()
+                      ? app.help()
+                      : app.get_subcommands()[0]->help());
+    return false;
+  } catch (const CLI::CallForVersion&) {
+    std::cout << "podsim " << kVersion << "\n";
+    return false;
+  } catch (const CLI::ParseError& error) {
+    const auto used = app.get_subcommands();
+    throw InputError("", std::string(error.what()) + "; see `podsim " +
+                             (used.empty() ? "" : used[0]->get_name() + " ") +
+                             "--help`");
+  }
+  options.command = app.get_subcommands()[0]->get_name();
+  return true;
+}
+
+SliceRequest SliceRequestOf(const CliOptions& options) {
+  SliceRequest request;
+  request.spec = options.slice;
+  request.sets = options.sets;
+  request.faults = options.faults;
+  request.ideal = options.ideal;
+  return request;
+}
+
+SimOptions SimOptionsOf(const CliOptions& options) {
+  SimOptions sim;
+  sim.engine =
+      options.engine == "bound" ? EngineKind::kBound : EngineKind::kPod;
+  sim.fold = options.fold == "on"    ? FoldMode::kOn
+             : options.fold == "off" ? FoldMode::kOff
+                                     : FoldMode::kAuto;
+  sim.verify = options.verify == "full"  ? VerifyMode::kFull
+               : options.verify == "off" ? VerifyMode::kOff
+                                         : VerifyMode::kAuto;
+  if (!options.max_memory.empty()) {
+    sim.max_memory_bytes =
+        ParseBytes(options.max_memory, "--max-memory").value();
+  }
+  return sim;
+}
+
+}  // namespace podsim

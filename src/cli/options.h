@@ -1,0 +1,47 @@
+#ifndef PODSIM_CLI_OPTIONS_H_
+#define PODSIM_CLI_OPTIONS_H_
+
+#include <string>
+#include <vector>
+
+#include "sim/options.h"
+#include "topology/slice.h"
+
+namespace podsim {
+
+// The command line as typed, before anything is looked up.
+struct CliOptions {
+  std::string command;
+  std::string kind;   // of a collective
+  std::string file;   // positional
+  std::string slice;  // --slice, or the positional of `topology`
+  std::string bytes;  // --bytes
+  std::string axes;   // --axes
+  std::vector<std::string> lowerings;  // --lowering
+  std::vector<std::string> sets;       // --set
+  std::vector<std::string> faults;     // --fault
+  bool ideal = false;
+  std::string engine = "pod";
+  std::string network = "fluid";
+  std::string fold = "auto";
+  std::string verify = "auto";
+  std::string max_memory;
+  std::string output;  // -o
+  // Empty: none. "-": stdout, instead of the table. Flags without a file of
+  // `topology`, `lowerings` and `generations` count as "-".
+  std::string json;
+  std::string csv;
+  std::string timing;
+  bool dot = false;
+};
+
+// Throws InputError for usage errors. Prints help or version and returns false
+// if that was asked for.
+bool ParseCommandLine(int argc, char** argv, CliOptions& options);
+
+SliceRequest SliceRequestOf(const CliOptions& options);
+SimOptions SimOptionsOf(const CliOptions& options);
+
+}  // namespace podsim
+
+#endif  // PODSIM_CLI_OPTIONS_H_

@@ -1,0 +1,220 @@
+#include "report/json.h"
+
+#include <nlohmann/json.hpp>
+
+#include "collective/lowering.h"
+#include "report/version.h"
+
+namespace podsim {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <class T>
+Json OrNull(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json VerdictJson(const Verdict& verdict) {
+  return {{"ok", OrNull(verdict.ok)},
+          {"method", verdict.method},
+          {"reason", OrNull(verdict.reason)}};
+}
+
+Json ParametersJson(const Parameters& parameters) {
+  Json json = Json::object();
+  for (const ParameterValue& entry : ListParameters(parameters)) {
+    json[entry.json_key] = OrNull(entry.value);
+  }
+  return json;
+}
+
+Json ShapeJson(const Shape& shape) {
+  return shape.empty() ? Json(nullptr) : Json(shape);
+}
+
+Json PointJson(const Point& point) {
+  Json bounds = Json::object();
+  for (const auto& [name, seconds] : point.bounds) bounds[name] = seconds;
+  Json json = {{"collective", point.collective},
+               {"lowering", OrNull(point.lowering)},
+               {"slice", point.slice},
+               {"shape", ShapeJson(point.shape)},
+               {"generation", point.generation},
+               {"group_size", point.group_size},
+               {"payload_bytes", point.payload_bytes}};
+  if (point.padded_payload_bytes) {
+    json["padded_payload_bytes"] = *point.padded_payload_bytes;
+  }
+  json["time_s"] = OrNull(point.time_s);
+  json["lower_bound_s"] = OrNull(point.lower_bound_s);
+  json["bound"] = OrNull(point.bound);
+  json["bounds"] = bounds;
+  json["closed_form_s"] = OrNull(point.closed_form_s);
+  json["efficiency"] = OrNull(point.efficiency);
+  json["algbw_bytes_per_s"] = OrNull(point.algbw_bytes_per_s);
+  json["busbw_bytes_per_s"] = OrNull(point.busbw_bytes_per_s);
+  json["transfers"] = OrNull(point.transfers);
+  json["byte_hops"] = OrNull(point.byte_hops);
+  json["max_link_bytes"] = OrNull(point.max_link_bytes);
+  json["engine"] = point.engine;
+  json["network"] = point.network;
+  json["fold"] = OrNull(point.fold);
+  json["verified"] = VerdictJson(point.verified);
+  json["busiest_link"] = OrNull(point.busiest_link);
+  json["busiest_link_utilisation"] = OrNull(point.busiest_link_utilisation);
+  return json;
+}
+
+Json StepCollectiveJson(const StepCollective& entry) {
+  Json json = {{"id", entry.id},
+               {"executions", entry.executions},
+               {"total_s", entry.time_s},
+               {"exposed_s", entry.exposed_s}};
+  json.update(PointJson(entry.alone));
+  return json;
+}
+
+Json StepJson(const StepResult& step) {
+  Json path = Json::array();
+  for (const PathEntry& entry : step.critical_path) {
+    path.push_back(
+        {{"op", entry.op}, {"kind", entry.kind}, {"seconds", entry.seconds}});
+  }
+  Json collectives = Json::array();
+  for (const StepCollective& entry : step.collectives) {
+    collectives.push_back(StepCollectiveJson(entry));
+  }
+  return {
+      {"name", step.name},
+      {"slice", step.slice},
+      {"shape", ShapeJson(step.shape)},
+      {"generation", step.generation},
+      {"makespan_s", OrNull(step.makespan_s)},
+      {"compute_s", OrNull(step.compute_s)},
+      {"interference_s", OrNull(step.interference_s)},
+      {"exposed_communication_s", OrNull(step.exposed_communication_s)},
+      {"idle_s", OrNull(step.idle_s)},
+      {"overlapped_communication_s", OrNull(step.overlapped_communication_s)},
+      {"peak_hbm_bytes", OrNull(step.peak_hbm_bytes)},
+      {"lower_bound_s", step.lower_bound_s},
+      {"efficiency", OrNull(step.efficiency)},
+      {"transfers", OrNull(step.transfers)},
+      {"engine", step.engine},
+      {"network", step.network},
+      {"fold", OrNull(step.fold)},
+      {"verified", VerdictJson(step.verified)},
+      {"critical_path", path},
+      {"collectives", collectives}};
+}
+
+Json EmptyResult(const Parameters& parameters) {
+  return {{"format", "podsim-result/1"},
+          {"version", kVersion},
+          {"parameters", ParametersJson(parameters)}};
+}
+
+std::string Print(const Json& json) { return json.dump(1) + "\n"; }
+
+}  // namespace
+
+std::string ResultJson(const Parameters& parameters,
+                       const std::vector<Point>& points,
+                       const std::vector<NotApplicable>& not_applicable) {
+  Json json = EmptyResult(parameters);
+  json["points"] = Json::array();
+  for (const Point& point : points) json["points"].push_back(PointJson(point));
+  json["not_applicable"] = Json::array();
+  for (const NotApplicable& entry : not_applicable) {
+    json["not_applicable"].push_back(
+        {{"lowering", entry.lowering}, {"reason", entry.reason}});
+  }
+  return Print(json);
+}
+
+std::string ResultJson(const Parameters& parameters, const StepResult& step) {
+  Json json = EmptyResult(parameters);
+  json["points"] = Json::array({StepJson(step)});
+  json["not_applicable"] = Json::array();
+  return Print(json);
+}
+
+std::string GenerationsJson(const std::vector<Generation>& generations) {
+  Json list = Json::array();
+  for (const Generation& generation : generations) {
+    Json facts = Json::object();
+    for (const GenerationParameter& fact : generation.facts) {
+      facts[fact.key] = {{"value", fact.value},
+                         {"source", fact.source},
+                         {"confidence", fact.confidence}};
+    }
+    list.push_back(
+        {{"name", generation.name},
+         {"description", generation.description},
+         {"estimated", generation.estimated},
+         {"axes", generation.axes},
+         {"max_chips", generation.max_chips > 0 ? Json(generation.max_chips)
+                                                : Json(nullptr)},
+         {"parameters", facts}});
+  }
+  return Print({{"format", "podsim-generations/1"}, {"generations", list}});
+}
+
+std::string LoweringsJson() {
+  Json list = Json::array();
+  for (const Lowering& row : Lowerings()) {
+    Json kinds = Json::array();
+    for (const CollectiveKind kind : row.kinds) kinds.push_back(ToText(kind));
+    list.push_back({{"name", row.name},
+                    {"help", row.help},
+                    {"collectives", kinds},
+                    {"parameters", row.parameters},
+                    {"preconditions", row.preconditions},
+                    {"time", row.time},
+                    {"source", row.source}});
+  }
+  return Print({{"format", "podsim-lowerings/1"}, {"lowerings", list}});
+}
+
+std::string TopologySummaryJson(const TopologySummary& summary,
+                                const Parameters& parameters) {
+  Json bisection = nullptr;
+  if (summary.bisection) {
+    bisection = {{"axis", summary.bisection->axis},
+                 {"links", summary.bisection->links},
+                 {"bandwidth_bytes_per_s", summary.bisection->bytes_per_s}};
+  }
+  Json bounds = Json::object();
+  for (const TopologySummary::PerByte& entry : summary.bounds) {
+    bounds[entry.collective] = {{"seconds_per_byte", entry.seconds_per_byte},
+                                {"bound", entry.bound}};
+  }
+  return Print(
+      {{"format", "podsim-topology-report/1"},
+       {"version", kVersion},
+       {"parameters", ParametersJson(parameters)},
+       {"slice", summary.slice},
+       {"generation", summary.generation},
+       {"shape", ShapeJson(summary.shape)},
+       {"wrap", summary.shape.empty() ? Json(nullptr) : Json(summary.wrap)},
+       {"twisted", summary.twisted},
+       {"slices", summary.slices},
+       {"chips", summary.chips},
+       {"links", summary.links},
+       {"diameter_hops", summary.diameter},
+       {"mean_hops", summary.mean_hops},
+       {"bisection", bisection},
+       {"bounds", bounds}});
+}
+
+std::string TimingJson(const PhaseTimes& times, std::int64_t peak_bytes) {
+  return Print({{"user_s",
+                 {{"lower", times.lower},
+                  {"verify", times.verify},
+                  {"build", times.build},
+                  {"engine", times.engine},
+                  {"report", times.report}}},
+                {"peak_bytes", peak_bytes}});
+}
+
+}  // namespace podsim

@@ -1,0 +1,173 @@
+#include "report/table.h"
+
+#include <algorithm>
+
+#include "base/parse_units.h"
+#include "base/text.h"
+#include "collective/lowering.h"
+
+namespace podsim {
+namespace {
+
+constexpr double kMicro = 1e6;
+constexpr double kGiga = 1e-9;
+
+std::string Micros(const std::optional<double>& seconds) {
+  return seconds ? Fixed(*seconds * kMicro, 2) : "-";
+}
+std::string GigaBytes(const std::optional<double>& rate) {
+  return rate ? Fixed(*rate * kGiga, 2) : "-";
+}
+std::string Percent(const std::optional<double>& share) {
+  return share ? Fixed(*share * 100, 1) + "%" : "-";
+}
+
+std::string VerdictText(const Verdict& verdict) {
+  return verdict.ok.value_or(false) ? verdict.method : "no";
+}
+
+std::string Plural(std::int64_t count, const std::string& noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+// What the numbers rest on, in one line.
+std::string Heading(const Slice& slice) {
+  const Parameters& p = slice.parameters;
+  std::string text = slice.spec + ": " +
+                     Plural(slice.topology.live_chips(), "chip") + ", links " +
+                     ToText(p.ici_bandwidth) + " each way, alpha " +
+                     ToText(p.ici_hop_latency) + " per hop";
+  if (p.ici_message_overhead.value() > 0) {
+    text += ", o " + ToText(p.ici_message_overhead) + " per message";
+  }
+  if (p.collective_launch.value() > 0) {
+    text += ", launch " + ToText(p.collective_launch);
+  }
+  return text + "\n";
+}
+
+// Reasons that several points share, once each, without ok verdicts.
+std::vector<std::string> UnverifiedReasons(const std::vector<Point>& points) {
+  std::vector<std::string> reasons;
+  for (const Point& point : points) {
+    if (point.verified.ok.value_or(false) || !point.verified.reason) continue;
+    if (std::find(reasons.begin(), reasons.end(), *point.verified.reason) ==
+        reasons.end()) {
+      reasons.push_back(*point.verified.reason);
+    }
+  }
+  return reasons;
+}
+
+}  // namespace
+
+std::string PointsTable(const Slice& slice, const std::vector<Point>& points,
+                        const std::vector<NotApplicable>& not_applicable) {
+  std::vector<std::vector<std::string>> rows = {
+      {"<collective", "size", "group", "time(us)", "bound(us)", "<bound",
+       "efficiency", "algbw(GB/s)", "busbw(GB/s)", "transfers", "<verified",
+       "<lowering"}};
+  for (const Point& point : points) {
+    const std::int64_t size =
+        point.padded_payload_bytes.value_or(point.payload_bytes);
+    rows.push_back({point.collective, ToText(Bytes(size)),
+                    std::to_string(point.group_size), Micros(point.time_s),
+                    Micros(point.lower_bound_s), point.bound.value_or("-"),
+                    Percent(point.efficiency),
+                    GigaBytes(point.algbw_bytes_per_s),
+                    GigaBytes(point.busbw_bytes_per_s),
+                    point.transfers ? std::to_string(*point.transfers) : "-",
+                    VerdictText(point.verified), point.lowering.value_or("-")});
+  }
+  std::string text = Heading(slice) + FormatTable(rows);
+  for (const std::string& reason : UnverifiedReasons(points)) {
+    text += "not verified: " + reason + "\n";
+  }
+  if (!not_applicable.empty()) {
+    text += "does not apply here:\n";
+    for (const NotApplicable& entry : not_applicable) {
+      text += "  " + entry.lowering + ": " + entry.reason + "\n";
+    }
+  }
+  return text;
+}
+
+std::string StepTable(const Slice& slice, const StepResult& step) {
+  std::string text =
+      (step.name.empty() ? "" : step.name + "\n") + Heading(slice);
+  const auto part = [&](const char* name,
+                        const std::optional<double>& seconds) {
+    std::optional<double> share;
+    if (seconds && step.makespan_s && *step.makespan_s > 0) {
+      share = *seconds / *step.makespan_s;
+    }
+    return std::vector<std::string>{name, Micros(seconds), Percent(share)};
+  };
+  text += FormatTable(
+      {{"<step", "time(us)", "share"},
+       part("makespan", step.makespan_s),
+       part("  compute", step.compute_s),
+       part("  exposed communication", step.exposed_communication_s),
+       part("  interference", step.interference_s),
+       part("  idle (waiting for other chips)", step.idle_s),
+       part("lower bound of these ops in order", step.lower_bound_s)});
+  if (!step.collectives.empty()) {
+    std::vector<std::vector<std::string>> rows = {
+        {"<op", "<collective", "size", "group", "times", "each(us)",
+         "bound(us)", "<bound", "efficiency", "busbw(GB/s)", "exposed(us)",
+         "<verified", "<lowering"}};
+    for (const StepCollective& entry : step.collectives) {
+      const Point& point = entry.alone;
+      rows.push_back(
+          {entry.id, point.collective, ToText(Bytes(point.payload_bytes)),
+           std::to_string(point.group_size), std::to_string(entry.executions),
+           Micros(point.time_s), Micros(point.lower_bound_s),
+           point.bound.value_or("-"), Percent(point.efficiency),
+           GigaBytes(point.busbw_bytes_per_s), Micros(entry.exposed_s),
+           VerdictText(point.verified), point.lowering.value_or("-")});
+    }
+    text += "\n" + FormatTable(rows);
+  }
+  if (!step.critical_path.empty()) {
+    std::vector<std::vector<std::string>> rows = {
+        {"<critical path", "<kind", "time(us)", "share"}};
+    for (const PathEntry& entry : step.critical_path) {
+      rows.push_back({entry.op, entry.kind, Micros(entry.seconds),
+                      Percent(entry.seconds / *step.makespan_s)});
+    }
+    text += "\n" + FormatTable(rows);
+  }
+  return text;
+}
+
+std::string LoweringsTable() {
+  std::vector<std::vector<std::string>> rows = {
+      {"<lowering", "<what it does", "<needs", "<parameters",
+       "<all-gather time, a = o + alpha"}};
+  for (const Lowering& row : Lowerings()) {
+    rows.push_back({row.name, row.help, row.preconditions,
+                    row.parameters.empty() ? "-" : Join(row.parameters, ", "),
+                    row.time});
+  }
+  return FormatTable(rows) +
+         "All lower all-reduce, reduce-scatter and all-gather; reduce-scatter "
+         "takes the same time, all-reduce twice.\n";
+}
+
+std::string GenerationsTable(const std::vector<Generation>& generations) {
+  std::string text;
+  for (const Generation& generation : generations) {
+    text += generation.name + (generation.estimated ? " (estimated)" : "") +
+            ": " + generation.description + "\n";
+    std::vector<std::vector<std::string>> rows = {
+        {"<  parameter", "<value", "<confidence", "<source"}};
+    for (const GenerationParameter& fact : generation.facts) {
+      rows.push_back(
+          {"  " + fact.key, fact.value, fact.confidence, fact.source});
+    }
+    text += FormatTable(rows) + "\n";
+  }
+  return text;
+}
+
+}  // namespace podsim

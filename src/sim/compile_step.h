@@ -1,0 +1,43 @@
+#ifndef PODSIM_SIM_COMPILE_STEP_H_
+#define PODSIM_SIM_COMPILE_STEP_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "schedule/schedule.h"
+#include "step/step_graph.h"
+#include "topology/fold.h"
+
+namespace podsim {
+
+// One execution of a StepOp inside the compiled schedule. Site s issues it when
+// op `first_start + s` begins, and has done with it when op `first_end + s`
+// ends (for a compute both are the same op).
+struct StepExecution {
+  std::uint32_t op;  // index into StepGraph::ops
+  std::uint32_t first_start;
+  std::uint32_t first_end;
+};
+
+struct CompiledStep {
+  Schedule schedule;
+  std::vector<StepExecution> executions;  // in issue order
+};
+
+// Joins the ops of a step and the schedules of its collectives (by op index;
+// nullptr for computes) into one schedule over the sites of the fold. Every
+// site's core is a chain: an execution starts when the one before has ended
+// there. A transfer of a collective waits until both its ends have issued the
+// collective (the receiver's buffers are free, its operand computed), each
+// `launch` later; the collective ends on a chip with its last transfer to or
+// from it.
+CompiledStep CompileStep(const StepGraph& graph,
+                         const std::vector<const Schedule*>& collectives,
+                         std::uint32_t sites, Seconds launch);
+
+// Ops that CompileStep adds besides transfers, per execution and site.
+inline constexpr std::uint64_t kMarkersPerExecution = 2;
+
+}  // namespace podsim
+
+#endif  // PODSIM_SIM_COMPILE_STEP_H_

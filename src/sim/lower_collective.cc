@@ -1,0 +1,182 @@
+#include "sim/lower_collective.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "cost/closed_form.h"
+#include "engine/engine.h"
+#include "schedule/instantiate.h"
+#include "schedule/placement.h"
+#include "schedule/verifier.h"
+#include "sim/memory_guard.h"
+
+namespace podsim {
+namespace {
+
+// `--verify auto` leaves larger proofs out.
+constexpr std::uint64_t kMostReplayed = 20'000'000;  // transfers
+constexpr std::uint64_t kMostOrbit = 300'000'000;    // accesses
+// `auto` simulates candidates up to this size.
+constexpr std::uint64_t kMostTried = 200'000;
+// Times closer than this are ties, broken by table order.
+constexpr double kTie = 1e-9;
+
+bool EveryChunkHasBytes(const LoweredCollective& lowered,
+                        const Topology& topology) {
+  const std::int64_t n = GroupSize(lowered.program, topology);
+  const std::int64_t payload = lowered.collective.payload.value();
+  for (const std::int64_t shard : {payload / n, (payload + n - 1) / n}) {
+    for (const Bytes size :
+         SubChunkSizes(lowered.program.split, Bytes(shard))) {
+      if (size.value() == 0) return false;
+    }
+  }
+  return true;
+}
+
+Verdict Replay(const LoweredCollective& lowered, const Slice& slice,
+               const SimOptions& options, std::optional<std::string> reason) {
+  RequireMemory(CountTransfers(lowered.program, slice.topology), options,
+                "--verify");
+  const Schedule schedule =
+      Instantiate(lowered.program, slice.topology, NoFold(slice.topology),
+                  lowered.collective.payload);
+  const CollectiveMeaning meaning =
+      MeaningOf(lowered.program, slice.topology,
+                ToText(lowered.collective.kind), lowered.collective.payload);
+  const Violations violations = VerifyFull(schedule, meaning, slice.topology);
+  CHECK(violations.empty())
+      << lowered.spec.name << ": " << violations.texts().front();
+  return {.ok = true, .method = "replay", .reason = std::move(reason)};
+}
+
+// Seconds of a candidate; nullopt if it is too large to try.
+std::optional<double> TryTime(const LoweredCollective& lowered,
+                              const Slice& slice) {
+  if (const auto exact = ClosedForm(lowered.spec, lowered.collective, slice)) {
+    return exact->value();
+  }
+  const FoldChoice choice =
+      ChooseFold(lowered, slice, FoldMode::kAuto, /*where=*/"");
+  const Fold fold = choice.fold.value_or(NoFold(slice.topology));
+  const FoldedGrid grid(slice.topology, fold);
+  if (Placement(lowered.program, grid).slots() > kMostTried) {
+    return std::nullopt;
+  }
+  const Schedule schedule =
+      Instantiate(lowered.program, slice.topology, fold, choice.payload);
+  const Network network =
+      choice.fold ? MakeNetwork(slice, grid) : MakeNetwork(slice);
+  return RunPod(schedule, network).makespan +
+         slice.parameters.collective_launch.value();
+}
+
+LoweredCollective LowerWith(const LoweringSpec& spec,
+                            const Collective& collective, const Slice& slice) {
+  return {collective, spec, Lower(spec, collective, slice.topology)};
+}
+
+}  // namespace
+
+FoldChoice ChooseFold(const LoweredCollective& lowered, const Slice& slice,
+                      FoldMode mode, const std::string& where) {
+  const Topology& topology = slice.topology;
+  const Bytes payload = lowered.collective.payload;
+  if (mode == FoldMode::kOff) return {{}, payload, "--fold off"};
+  FoldChoice choice{.fold = NoFold(topology), .payload = payload, .reason = {}};
+  for (std::size_t a = 0; a < topology.axes().size(); ++a) {
+    if (InvariantAlong(lowered.program, topology, static_cast<int>(a))) {
+      choice.fold->periods[a] = 1;
+    }
+  }
+  const std::int64_t n = GroupSize(lowered.program, topology);
+  const std::int64_t rest = payload.value() % n;
+  if (!topology.uniform()) {
+    choice.reason = "links differ or are dead";
+  } else if (!FoldsAnything(topology, *choice.fold)) {
+    choice.reason =
+        "no axis has more than one chip and is invariant under "
+        "translation (lines and unwrapped axes are not)";
+  } else if (rest != 0 && mode == FoldMode::kAuto) {
+    choice.reason = "the " + std::to_string(n) +
+                    " ranks of a group do not "
+                    "divide the payload (--fold on pads it)";
+  } else {
+    if (rest != 0) choice.payload += Bytes(n - rest);
+    return choice;
+  }
+  if (mode == FoldMode::kOn) {
+    throw InputError(where, "--fold on: cannot fold: " + choice.reason);
+  }
+  return {{}, payload, choice.reason};
+}
+
+LoweredCollective LowerCollective(const Collective& collective,
+                                  const Slice& slice,
+                                  const std::optional<LoweringSpec>& spec,
+                                  const std::string& where) {
+  if (spec) {
+    if (const auto reason = WhyNot(*spec, collective, slice.topology)) {
+      throw InputError(where, spec->name + " does not apply to " +
+                                  ToText(collective.kind) +
+                                  " here: " + *reason);
+    }
+    return LowerWith(*spec, collective, slice);
+  }
+  std::optional<LoweredCollective> best, untried;
+  double best_time = 0;
+  std::vector<std::string> reasons;
+  for (const LoweringSpec& candidate : SpecsForAuto()) {
+    if (const auto reason = WhyNot(candidate, collective, slice.topology)) {
+      const std::string text = candidate.name + ": " + *reason;
+      if (std::find(reasons.begin(), reasons.end(), text) == reasons.end()) {
+        reasons.push_back(text);
+      }
+      continue;
+    }
+    LoweredCollective lowered = LowerWith(candidate, collective, slice);
+    const std::optional<double> time = TryTime(lowered, slice);
+    if (!time) {
+      untried = std::move(lowered);
+    } else if (!best || *time < best_time * (1 - kTie)) {
+      best = std::move(lowered);
+      best_time = *time;
+    }
+  }
+  if (best) return *std::move(best);
+  if (untried) return *std::move(untried);
+  throw InputError(where, std::string("no lowering applies to this ") +
+                              ToText(collective.kind) + ":\n  " +
+                              Join(reasons, "\n  "));
+}
+
+Verdict VerifyLowered(const LoweredCollective& lowered, const Slice& slice,
+                      const SimOptions& options) {
+  const Topology& topology = slice.topology;
+  if (options.verify == VerifyMode::kOff) {
+    return {.ok = {}, .method = "none", .reason = "--verify off"};
+  }
+  if (options.verify == VerifyMode::kFull) {
+    return Replay(lowered, slice, options, std::nullopt);
+  }
+  if (EveryChunkHasBytes(lowered, topology) &&
+      OrbitCost(lowered.program, topology) <= kMostOrbit) {
+    const Violations violations = VerifyOrbit(lowered.program, topology);
+    CHECK(violations.empty())
+        << lowered.spec.name << ": " << violations.texts().front();
+    return {.ok = true, .method = "orbit", .reason = {}};
+  }
+  const std::uint64_t transfers = CountTransfers(lowered.program, topology);
+  if (transfers > kMostReplayed) {
+    return {.ok = {},
+            .method = "none",
+            .reason = std::to_string(transfers) +
+                      " transfers are too many to replay; --verify full does "
+                      "it all the same"};
+  }
+  return Replay(lowered, slice, options, "some chunks have no bytes");
+}
+
+}  // namespace podsim

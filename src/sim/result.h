@@ -1,0 +1,94 @@
+#ifndef PODSIM_SIM_RESULT_H_
+#define PODSIM_SIM_RESULT_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "topology/slice.h"
+
+namespace podsim {
+
+struct Verdict {
+  std::optional<bool> ok;             // nullopt: not verified
+  std::string method;                 // "orbit", "replay" or "none"
+  std::optional<std::string> reason;  // why not, or why this method
+};
+
+// One simulated collective. nullopt: not known (null in JSON).
+struct Point {
+  std::string collective;
+  std::optional<std::string> lowering;  // every parameter resolved
+  std::string slice;
+  Shape shape;
+  std::string generation;
+  int group_size = 0;
+  std::int64_t payload_bytes = 0;
+  std::optional<std::int64_t> padded_payload_bytes;  // only with fold on
+  std::optional<double> time_s;
+  std::optional<double> lower_bound_s;
+  std::optional<std::string> bound;
+  std::vector<std::pair<std::string, double>> bounds;
+  std::optional<double> closed_form_s;
+  std::optional<double> efficiency;  // lower bound / time
+  std::optional<double> algbw_bytes_per_s;
+  std::optional<double> busbw_bytes_per_s;
+  std::optional<std::uint64_t> transfers;
+  std::optional<std::int64_t> byte_hops;
+  std::optional<std::int64_t> max_link_bytes;
+  std::string engine;
+  std::string network = "fluid";
+  std::optional<std::vector<int>> fold;  // periods
+  Verdict verified;
+  std::optional<std::string> busiest_link;
+  std::optional<double> busiest_link_utilisation;
+};
+
+struct NotApplicable {
+  std::string lowering;
+  std::string reason;
+};
+
+// What the core of one chip did, and what the step cost.
+struct StepCollective {
+  std::string id;
+  std::int64_t executions = 0;
+  double exposed_s = 0;  // on the chip that ends last, all executions
+  double time_s = 0;     // the same, with waiting for other chips
+  Point alone;           // one execution on an otherwise idle slice
+};
+
+struct PathEntry {
+  std::string op;    // id
+  std::string kind;  // "compute", "collective"
+  double seconds = 0;
+};
+
+struct StepResult {
+  std::string name;
+  std::string slice;
+  Shape shape;
+  std::string generation;
+  std::optional<double> makespan_s;
+  std::optional<double> compute_s;
+  std::optional<double> interference_s;
+  std::optional<double> exposed_communication_s;
+  std::optional<double> idle_s;
+  std::optional<double> overlapped_communication_s;
+  std::optional<std::int64_t> peak_hbm_bytes;
+  double lower_bound_s = 0;  // the ops one after the other, each at its bound
+  std::optional<double> efficiency;
+  std::optional<std::uint64_t> transfers;
+  std::string engine;
+  std::string network = "fluid";
+  std::optional<std::vector<int>> fold;
+  Verdict verified;
+  std::vector<PathEntry> critical_path;
+  std::vector<StepCollective> collectives;
+};
+
+}  // namespace podsim
+
+#endif  // PODSIM_SIM_RESULT_H_

@@ -1,0 +1,197 @@
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "cost/bounds.h"
+#include "cost/closed_form.h"
+#include "engine/engine.h"
+#include "schedule/instantiate.h"
+#include "schedule/placement.h"
+#include "sim/lower_collective.h"
+#include "sim/memory_guard.h"
+#include "sim/simulate.h"
+
+namespace podsim {
+namespace {
+
+constexpr double kBoundSlack = 1e-9;  // relative
+constexpr int kSortDigits = 9;
+
+void SetBounds(const Bounds& bounds, Point& point) {
+  for (const BoundComponent& component : bounds.components) {
+    point.bounds.emplace_back(component.name, component.time.value());
+  }
+  point.lower_bound_s = bounds.binding().time.value();
+  point.bound = bounds.binding().name;
+}
+
+Point MakePoint(const Collective& collective, const Slice& slice,
+                const SimOptions& options) {
+  Point point;
+  point.collective = ToText(collective.kind);
+  point.slice = slice.spec;
+  point.shape = slice.shape;
+  point.generation = slice.generation;
+  point.group_size = GroupSize(collective, slice.topology);
+  point.payload_bytes = collective.payload.value();
+  point.engine = ToText(options.engine);
+  SetBounds(ComputeBounds(collective, slice), point);
+  return point;
+}
+
+void Simulate(const LoweredCollective& lowered, const Slice& slice,
+              const SimOptions& options, const std::string& where,
+              PhaseTimes& times, Point& point) {
+  const FoldChoice choice = ChooseFold(lowered, slice, options.fold, where);
+  const Fold fold = choice.fold.value_or(NoFold(slice.topology));
+  const FoldedGrid grid(slice.topology, fold);
+  RequireMemory(Placement(lowered.program, grid).slots(), options,
+                "--max-memory");
+  Collective padded = lowered.collective;
+  padded.payload = choice.payload;
+  if (choice.fold) point.fold = choice.fold->periods;
+  if (options.fold == FoldMode::kOn) {
+    point.padded_payload_bytes = choice.payload.value();
+  }
+  Schedule schedule;
+  {
+    const PhaseTimer timer(times.build);
+    schedule =
+        Instantiate(lowered.program, slice.topology, fold, choice.payload);
+  }
+  point.transfers = std::uint64_t{schedule.transfers()} * grid.chips_per_site();
+  SetTraffic(schedule, slice, choice.fold, point);
+  if (const auto closed = ClosedForm(lowered.spec, padded, slice)) {
+    point.closed_form_s = closed->value();
+  }
+  const PhaseTimer timer(times.engine);
+  const Network network =
+      choice.fold ? MakeNetwork(slice, grid) : MakeNetwork(slice);
+  const bool empty = schedule.size() == 0;
+  const double launch =
+      empty ? 0.0 : slice.parameters.collective_launch.value();
+  const double time = RunPod(schedule, network).makespan + launch;
+  const bool divides =
+      lowered.collective.payload.value() % point.group_size == 0;
+  SetTime(time, divides, slice, point);
+}
+
+}  // namespace
+
+void SetTime(double seconds, bool divides, const Slice& slice, Point& point) {
+  point.time_s = seconds;
+  if (point.lower_bound_s) {
+    double slack = kBoundSlack * *point.lower_bound_s;
+    if (!divides) {
+      double slowest = slice.topology.base_bandwidth().value();
+      slice.topology.ForEachLiveLink([&](LinkId link) {
+        slowest = std::min(slowest, slice.topology.Bandwidth(link).value());
+      });
+      slack += point.group_size / slowest;
+    }
+    CHECK(seconds >= *point.lower_bound_s - slack)
+        << point.collective << " on " << point.slice << ": " << seconds
+        << " s is below the bound " << *point.bound << " of "
+        << *point.lower_bound_s << " s";
+  }
+  if (seconds <= 0) return;
+  if (point.lower_bound_s) point.efficiency = *point.lower_bound_s / seconds;
+  point.algbw_bytes_per_s = static_cast<double>(point.payload_bytes) / seconds;
+  if (point.max_link_bytes && point.busiest_link_utilisation) {
+    *point.busiest_link_utilisation /= seconds;
+  }
+}
+
+void SetTraffic(const Schedule& schedule, const Slice& slice,
+                const std::optional<Fold>& fold, Point& point) {
+  const Topology& topology = slice.topology;
+  std::optional<FoldedGrid> grid;
+  if (fold) grid.emplace(topology, *fold);
+  std::vector<std::int64_t> bytes(grid ? grid->link_ids()
+                                       : topology.link_ids());
+  std::int64_t byte_hops = 0;
+  for (std::uint32_t id = 0; id < schedule.size(); ++id) {
+    if (schedule.kind(OpId(id)) != OpKind::kTransfer) continue;
+    for (const LinkId link : schedule.route(OpId(id))) {
+      bytes[link.value()] += schedule.bytes(OpId(id)).value();
+      byte_hops += schedule.bytes(OpId(id)).value();
+    }
+  }
+  point.byte_hops = byte_hops * (grid ? grid->chips_per_site() : 1);
+  point.max_link_bytes = 0;
+  double busiest = 0;  // seconds at full rate
+  for (std::uint32_t id = 0; id < bytes.size(); ++id) {
+    if (bytes[id] == 0) continue;
+    const LinkId link = grid ? grid->Representative(LinkId(id)) : LinkId(id);
+    point.max_link_bytes = std::max(*point.max_link_bytes, bytes[id]);
+    const double busy = (Bytes(bytes[id]) / topology.Bandwidth(link)).value();
+    if (busy <= busiest) continue;
+    busiest = busy;
+    point.busiest_link = topology.NameOf(link);
+    point.busiest_link_utilisation = busy;  // divided by the time in SetTime
+  }
+}
+
+Point SimulateCollective(const Collective& collective, const Slice& slice,
+                         const std::optional<LoweringSpec>& lowering,
+                         const std::string& where, const SimOptions& options,
+                         PhaseTimes& times) {
+  Point point = MakePoint(collective, slice, options);
+  const bool bound_only = options.engine == EngineKind::kBound;
+  std::optional<LoweredCollective> lowered;
+  try {
+    const PhaseTimer timer(times.lower);
+    lowered = LowerCollective(collective, slice, lowering, where);
+  } catch (const InputError&) {
+    // Bounds hold for every schedule, also where we have none.
+    if (!bound_only || lowering) throw;
+    point.verified = {.ok = {}, .method = "none", .reason = "no lowering"};
+    return point;
+  }
+  point.lowering = ToText(lowered->spec, collective, slice.topology);
+  if (bound_only) {
+    point.transfers = CountTransfers(lowered->program, slice.topology);
+    if (const auto closed = ClosedForm(lowered->spec, collective, slice)) {
+      point.closed_form_s = closed->value();
+    }
+    point.verified = {.ok = {}, .method = "none", .reason = "--engine bound"};
+    return point;
+  }
+  {
+    const PhaseTimer timer(times.verify);
+    point.verified = VerifyLowered(*lowered, slice, options);
+  }
+  Simulate(*lowered, slice, options, where, times, point);
+  if (point.algbw_bytes_per_s) {
+    point.busbw_bytes_per_s =
+        *point.algbw_bytes_per_s * BusFactor(collective.kind, point.group_size);
+  }
+  return point;
+}
+
+Comparison CompareLowerings(const Collective& collective, const Slice& slice,
+                            const SimOptions& options, PhaseTimes& times) {
+  Comparison comparison;
+  for (const LoweringSpec& spec : SpecsToCompare()) {
+    if (const auto reason = WhyNot(spec, collective, slice.topology)) {
+      const bool known = !comparison.not_applicable.empty() &&
+                         comparison.not_applicable.back().lowering == spec.name;
+      if (!known) comparison.not_applicable.push_back({spec.name, *reason});
+      continue;
+    }
+    comparison.points.push_back(
+        SimulateCollective(collective, slice, spec, spec.name, options, times));
+  }
+  // Rounded, so that equal times stay in table order.
+  const auto seconds = [](const Point& point) {
+    const double time = point.time_s.value_or(point.closed_form_s.value_or(0));
+    return std::stod(Significant(time, kSortDigits));
+  };
+  std::stable_sort(
+      comparison.points.begin(), comparison.points.end(),
+      [&](const Point& a, const Point& b) { return seconds(a) < seconds(b); });
+  return comparison;
+}
+
+}  // namespace podsim

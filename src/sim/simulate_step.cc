@@ -1,0 +1,317 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "base/check.h"
+#include "base/error.h"
+#include "cost/bounds.h"
+#include "engine/engine.h"
+#include "schedule/instantiate.h"
+#include "sim/compile_step.h"
+#include "sim/lower_collective.h"
+#include "sim/memory_guard.h"
+#include "sim/simulate.h"
+
+namespace podsim {
+namespace {
+
+constexpr double kSumSlack = 1e-12;  // relative, of sums that must add up
+
+// The collectives of a step, lowered and folded alike; by op index.
+struct LoweredStep {
+  std::vector<std::optional<LoweredCollective>> lowered;
+  std::vector<Bytes> payload;  // padded, with --fold on
+  Fold fold;
+  bool folded = false;
+};
+
+LoweredStep LowerStep(const Workload& workload, const SimOptions& options) {
+  const Topology& topology = workload.slice.topology;
+  LoweredStep step;
+  for (const StepOp& op : workload.graph.ops) {
+    step.lowered.emplace_back();
+    step.payload.emplace_back();
+    if (!op.collective) continue;
+    step.lowered.back() = LowerCollective(*op.collective, workload.slice,
+                                          op.lowering, op.lowering_where);
+    step.payload.back() = op.collective->payload;
+  }
+  step.fold = NoFold(topology);
+  if (options.fold == FoldMode::kOff || !topology.is_grid()) return step;
+  // A period per axis that every collective allows.
+  std::vector<int> periods(topology.axes().size(), 1);
+  for (std::size_t k = 0; k < step.lowered.size(); ++k) {
+    if (!step.lowered[k]) continue;
+    const FoldChoice choice =
+        ChooseFold(*step.lowered[k], workload.slice, options.fold,
+                   workload.graph.ops[k].where);
+    if (!choice.fold) return step;
+    step.payload[k] = choice.payload;
+    for (std::size_t a = 0; a < periods.size(); ++a) {
+      periods[a] = std::max(periods[a], choice.fold->periods[a]);
+    }
+  }
+  if (!topology.uniform()) return step;
+  step.fold.periods = periods;
+  step.folded = FoldsAnything(topology, step.fold);
+  return step;
+}
+
+// Joins the verdicts of the collectives: the weakest one counts.
+Verdict WorstOf(const std::vector<Verdict>& verdicts) {
+  Verdict worst{.ok = true, .method = "none", .reason = "no collectives"};
+  if (verdicts.empty()) return worst;
+  worst = verdicts[0];
+  const auto strength = [](const Verdict& verdict) {
+    return verdict.method == "none" ? 0 : verdict.method == "replay" ? 1 : 2;
+  };
+  for (const Verdict& verdict : verdicts) {
+    if (strength(verdict) < strength(worst)) worst = verdict;
+  }
+  return worst;
+}
+
+class StepSimulation {
+ public:
+  StepSimulation(const Workload& workload, const SimOptions& options,
+                 PhaseTimes& times)
+      : workload_(workload),
+        options_(options),
+        times_(times),
+        slice_(workload.slice),
+        counts_(CountExecutions(workload.graph)) {}
+
+  StepResult Run() {
+    StepResult result;
+    result.name = workload_.name;
+    result.slice = slice_.spec;
+    result.shape = slice_.shape;
+    result.generation = slice_.generation;
+    result.engine = ToText(options_.engine);
+    DescribeCollectives(result);
+    result.lower_bound_s = LowerBound(result);
+    if (options_.engine == EngineKind::kBound) return result;
+    {
+      const PhaseTimer timer(times_.lower);
+      step_ = LowerStep(workload_, options_);
+    }
+    Simulate(result);
+    return result;
+  }
+
+ private:
+  // Each distinct collective alone: lowering, bounds, proof, time.
+  void DescribeCollectives(StepResult& result) {
+    std::vector<Verdict> verdicts;
+    for (std::size_t k = 0; k < workload_.graph.ops.size(); ++k) {
+      const StepOp& op = workload_.graph.ops[k];
+      if (!op.collective) continue;
+      StepCollective entry;
+      entry.id = op.id;
+      entry.executions = counts_[k];
+      entry.alone = SimulateCollective(*op.collective, slice_, op.lowering,
+                                       op.lowering_where, options_, times_);
+      verdicts.push_back(entry.alone.verified);
+      result.collectives.push_back(std::move(entry));
+    }
+    result.verified = WorstOf(verdicts);
+  }
+
+  // In issue order on one core, nothing overlaps.
+  double LowerBound(const StepResult& result) const {
+    double bound = 0;
+    std::size_t collective = 0;
+    for (std::size_t k = 0; k < workload_.graph.ops.size(); ++k) {
+      const StepOp& op = workload_.graph.ops[k];
+      const double once =
+          op.collective ? *result.collectives[collective++].alone.lower_bound_s
+                        : op.duration.value();
+      bound += static_cast<double>(counts_[k]) * once;
+    }
+    return bound;
+  }
+
+  void Simulate(StepResult& result) {
+    const FoldedGrid grid = MakeGrid();
+    std::vector<Schedule> schedules(workload_.graph.ops.size());
+    std::vector<const Schedule*> by_op(schedules.size(), nullptr);
+    RequireFits(grid);
+    CompiledStep compiled;
+    {
+      const PhaseTimer timer(times_.build);
+      std::uint64_t transfers = 0;
+      for (std::size_t k = 0; k < schedules.size(); ++k) {
+        if (!step_.lowered[k]) continue;
+        schedules[k] = Instantiate(step_.lowered[k]->program, slice_.topology,
+                                   step_.fold, step_.payload[k]);
+        by_op[k] = &schedules[k];
+        transfers += schedules[k].transfers() * counts_[k];
+      }
+      compiled = CompileStep(workload_.graph, by_op, grid.sites(),
+                             slice_.parameters.collective_launch);
+      result.transfers = transfers * grid.chips_per_site();
+    }
+    if (step_.folded) result.fold = step_.fold.periods;
+    const PhaseTimer timer(times_.engine);
+    const Network network =
+        step_.folded ? MakeNetwork(slice_, grid) : MakeNetwork(slice_);
+    const Timeline timeline = RunPod(compiled.schedule, network);
+    Account(compiled, timeline, grid, result);
+    result.critical_path = CriticalPath(compiled, timeline);
+  }
+
+  FoldedGrid MakeGrid() const {
+    return FoldedGrid(slice_.topology, step_.fold);
+  }
+
+  void RequireFits(const FoldedGrid& grid) const {
+    double transfers = 0;
+    for (std::size_t k = 0; k < counts_.size(); ++k) {
+      double per_execution = kMarkersPerExecution * grid.sites();
+      if (step_.lowered[k]) {
+        const Placement placement(step_.lowered[k]->program, grid);
+        per_execution += static_cast<double>(placement.slots());
+      }
+      transfers += per_execution * static_cast<double>(counts_[k]);
+    }
+    RequireMemory(static_cast<std::uint64_t>(std::min(transfers, 1e18)),
+                  options_, "--max-memory");
+  }
+
+  // The chip that ends last, lowest id on ties.
+  static std::uint32_t LastSite(const CompiledStep& compiled,
+                                const Timeline& timeline, std::uint32_t sites) {
+    const std::uint32_t ends = compiled.executions.back().first_end;
+    std::uint32_t last = 0;
+    for (std::uint32_t site = 1; site < sites; ++site) {
+      if (timeline.end[ends + site] > timeline.end[ends + last]) last = site;
+    }
+    return last;
+  }
+
+  // Latest issue of a collective over the group of `site`.
+  double LatestIssue(const StepExecution& execution, const Timeline& timeline,
+                     const FoldedGrid& grid, std::uint32_t site,
+                     const Collective& collective) const {
+    const auto key = [&](std::uint32_t s) {
+      Coordinates at = grid.CoordinatesOf(s);
+      for (const int axis : collective.axes) at[axis] = 0;
+      return at;
+    };
+    double latest = timeline.start[execution.first_start + site];
+    for (std::uint32_t other = 0; other < grid.sites(); ++other) {
+      if (key(other) != key(site)) continue;
+      latest = std::max(latest, timeline.start[execution.first_start + other]);
+    }
+    return latest;
+  }
+
+  void Account(const CompiledStep& compiled, const Timeline& timeline,
+               const FoldedGrid& grid, StepResult& result) const {
+    const std::uint32_t site = LastSite(compiled, timeline, grid.sites());
+    double compute = 0, exposed = 0, idle = 0;
+    std::map<std::uint32_t, std::size_t> entry_of;
+    for (std::size_t k = 0; k < workload_.graph.ops.size(); ++k) {
+      if (workload_.graph.ops[k].collective) {
+        entry_of.emplace(static_cast<std::uint32_t>(k), entry_of.size());
+      }
+    }
+    for (const StepExecution& execution : compiled.executions) {
+      const double begin = timeline.start[execution.first_start + site];
+      const double end = timeline.end[execution.first_end + site];
+      const auto found = entry_of.find(execution.op);
+      if (found == entry_of.end()) {
+        compute += end - begin;
+        continue;
+      }
+      const double latest =
+          LatestIssue(execution, timeline, grid, site,
+                      *workload_.graph.ops[execution.op].collective);
+      const double waiting = std::min(latest, end) - begin;
+      idle += waiting;
+      exposed += end - begin - waiting;
+      StepCollective& entry = result.collectives[found->second];
+      entry.time_s += end - begin;
+      entry.exposed_s += end - begin - waiting;
+    }
+    result.makespan_s = timeline.makespan;
+    result.compute_s = compute;
+    result.interference_s = 0;
+    result.exposed_communication_s = exposed;
+    result.idle_s = idle;
+    result.overlapped_communication_s = 0;
+    const double sum = compute + exposed + idle;
+    CHECK(std::abs(sum - timeline.makespan) <=
+          kSumSlack * timeline.makespan * 1e3)
+        << sum << " s of parts in a makespan of " << timeline.makespan << " s";
+    CHECK(timeline.makespan >= result.lower_bound_s * (1 - 1e-9) - Slack());
+    if (timeline.makespan > 0) {
+      result.efficiency = result.lower_bound_s / timeline.makespan;
+    }
+  }
+
+  // Bounds may exceed the optimum by n bytes where n does not divide S.
+  double Slack() const {
+    double slack = 0;
+    for (std::size_t k = 0; k < counts_.size(); ++k) {
+      const StepOp& op = workload_.graph.ops[k];
+      if (!op.collective) continue;
+      const int n = GroupSize(*op.collective, slice_.topology);
+      if (op.collective->payload.value() % n == 0) continue;
+      slack += static_cast<double>(counts_[k]) * n /
+               slice_.topology.base_bandwidth().value();
+    }
+    return slack;
+  }
+
+  // From the op that ends last, back along the dependence that ended last; the
+  // parts telescope to the makespan. Summed per op of the step.
+  std::vector<PathEntry> CriticalPath(const CompiledStep& compiled,
+                                      const Timeline& timeline) const {
+    const Schedule& schedule = compiled.schedule;
+    std::vector<double> spent(workload_.graph.ops.size());
+    auto execution = compiled.executions.rbegin();
+    std::uint32_t op = compiled.executions.back().first_end;
+    for (std::uint32_t id = op; id < schedule.size(); ++id) {
+      if (timeline.end[id] > timeline.end[op]) op = id;
+    }
+    for (;;) {
+      while (execution->first_start > op) ++execution;
+      const OpId* latest = nullptr;
+      for (const OpId& wait : schedule.after(OpId(op))) {
+        if (latest == nullptr ||
+            timeline.end[wait.value()] > timeline.end[latest->value()]) {
+          latest = &wait;
+        }
+      }
+      const double from = latest == nullptr ? 0 : timeline.end[latest->value()];
+      spent[execution->op] += timeline.end[op] - from;
+      if (latest == nullptr) break;
+      op = latest->value();
+    }
+    std::vector<PathEntry> path;
+    for (std::size_t k = 0; k < spent.size(); ++k) {
+      const StepOp& step_op = workload_.graph.ops[k];
+      if (spent[k] == 0) continue;
+      path.push_back({step_op.id, step_op.collective ? "collective" : "compute",
+                      spent[k]});
+    }
+    return path;
+  }
+
+  const Workload& workload_;
+  const SimOptions& options_;
+  PhaseTimes& times_;
+  const Slice& slice_;
+  std::vector<std::int64_t> counts_;
+  LoweredStep step_;
+};
+
+}  // namespace
+
+StepResult SimulateStep(const Workload& workload, const SimOptions& options,
+                        PhaseTimes& times) {
+  return StepSimulation(workload, options, times).Run();
+}
+
+}  // namespace podsim

@@ -1,0 +1,55 @@
+#ifndef PODSIM_STEP_STEP_GRAPH_H_
+#define PODSIM_STEP_STEP_GRAPH_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "collective/collective.h"
+#include "collective/lowering.h"
+
+namespace podsim {
+
+// One op of a step, the same on every chip: a compute of fixed duration, or a
+// collective that holds the core until it has ended on that chip.
+struct StepOp {
+  std::string id;
+  std::string where;  // its place in the file, for messages
+  std::optional<Collective> collective;
+  std::optional<LoweringSpec> lowering;  // nullopt: auto
+  std::string lowering_where;
+  Seconds duration;  // of a compute
+};
+
+// What the core executes, in order: ops, and loops that stay loops.
+struct StepItem {
+  std::optional<std::uint32_t> op;  // index into StepGraph::ops
+  int repeat = 1;                   // of a loop
+  std::vector<StepItem> body;
+};
+
+// One step of an SPMD program, in issue order.
+struct StepGraph {
+  std::vector<StepOp> ops;  // in file order
+  std::vector<StepItem> items;
+};
+
+// Calls visit(op index) for every execution in order, loops unrolled.
+template <class Visit>
+void ForEachExecution(const std::vector<StepItem>& items, Visit visit) {
+  for (const StepItem& item : items) {
+    if (item.op) {
+      visit(*item.op);
+      continue;
+    }
+    for (int k = 0; k < item.repeat; ++k) ForEachExecution(item.body, visit);
+  }
+}
+
+// How often each op is executed. Saturates at 2^62.
+std::vector<std::int64_t> CountExecutions(const StepGraph& graph);
+
+}  // namespace podsim
+
+#endif  // PODSIM_STEP_STEP_GRAPH_H_

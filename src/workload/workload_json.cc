@@ -1,0 +1,253 @@
+// Reader of podsim-workload/1 files.
+#include <algorithm>
+#include <map>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cost/roofline.h"
+#include "workload/mesh.h"
+#include "workload/workload.h"
+
+namespace podsim {
+namespace {
+
+constexpr int kMaxRepeat = 1 << 30;
+
+// One --lowering KIND=NAME.
+struct LoweringOverride {
+  CollectiveKind kind;
+  std::optional<LoweringSpec> spec;  // nullopt: auto
+  std::string where;
+};
+
+std::optional<LoweringSpec> ParseChoice(const std::string& text,
+                                        const std::string& where) {
+  if (text == "auto") return std::nullopt;
+  return ParseLoweringSpec(text, where);
+}
+
+std::vector<LoweringOverride> ParseOverrides(
+    const std::vector<std::string>& texts) {
+  std::vector<LoweringOverride> overrides;
+  for (const std::string& text : texts) {
+    const std::string where = "--lowering " + text;
+    const auto equals = text.find('=');
+    if (equals == std::string::npos || text.find(':') < equals) {
+      throw InputError(where,
+                       "expected KIND=NAME, for example "
+                       "all-reduce=bucket-rotated");
+    }
+    overrides.push_back({ParseCollectiveKind(text.substr(0, equals), where),
+                         ParseChoice(text.substr(equals + 1), where), where});
+  }
+  return overrides;
+}
+
+class Reader {
+ public:
+  Reader(Workload& workload, std::vector<LoweringOverride> overrides)
+      : workload_(workload), overrides_(std::move(overrides)) {}
+
+  void Read(const JsonValue& json) {
+    if (const auto mesh = json.Find("mesh")) {
+      mesh_ = ReadMesh(*mesh, workload_.slice.topology);
+    }
+    const JsonValue ops = json.Get("ops");
+    CollectIds(ops);
+    workload_.graph.items = ReadList(ops, {});
+    if (workload_.graph.ops.empty()) ops.Fail("expected at least one op");
+    if (async_ops_ > 0) {
+      workload_.warnings.push_back(
+          std::to_string(async_ops_) +
+          " ops are async; this version runs them as sync, one after the "
+          "other: the time is an upper bound");
+    }
+  }
+
+ private:
+  // Ids are unique in the file; all of them, for `after` that names a later
+  // one.
+  void CollectIds(const JsonValue& list) {
+    for (const JsonValue& op : list.Elements()) {
+      const JsonValue id = op.Get("id");
+      if (id.AsString().empty()) id.Fail("must not be empty");
+      if (!ids_.insert({id.AsString(), id.where()}).second) {
+        id.Fail("the id \"" + id.AsString() + "\" stands twice");
+      }
+      if (const auto body = op.Find("ops")) CollectIds(*body);
+    }
+  }
+
+  // `visible`: ids that `after` may name, of this list and enclosing ones.
+  std::vector<StepItem> ReadList(const JsonValue& list,
+                                 std::vector<std::string> visible) {
+    std::vector<StepItem> items;
+    for (const JsonValue& json : list.Elements()) {
+      json.RejectUnknownKeys({"id", "collective", "bytes", "axes", "lowering",
+                              "async", "after", "compute", "repeat", "ops"});
+      CheckAfter(json, visible);
+      items.push_back(ReadItem(json, visible));
+      visible.push_back(json.Get("id").AsString());
+    }
+    return items;
+  }
+
+  void CheckAfter(const JsonValue& json,
+                  const std::vector<std::string>& visible) {
+    const auto after = json.Find("after");
+    if (!after) return;
+    for (const JsonValue& entry : after->Elements()) {
+      const std::string& id = entry.AsString();
+      if (std::find(visible.begin(), visible.end(), id) != visible.end()) {
+        continue;
+      }
+      if (ids_.count(id) == 0) {
+        entry.Fail("no op has the id \"" + id + "\"");
+      }
+      entry.Fail("\"" + id +
+                 "\" comes later in the file or stands inside another repeat; "
+                 "`after` names earlier ops of the same list or an enclosing "
+                 "one");
+    }
+  }
+
+  StepItem ReadItem(const JsonValue& json,
+                    const std::vector<std::string>& visible) {
+    std::vector<std::string> kinds;
+    for (const char* kind : {"collective", "compute", "repeat"}) {
+      if (json.Find(kind)) kinds.emplace_back(kind);
+    }
+    if (kinds.size() != 1) {
+      json.Fail("expected one of collective, compute or repeat in an op, got " +
+                (kinds.empty() ? "none" : Join(kinds, " and ")));
+    }
+    if (kinds[0] == "repeat") return ReadLoop(json, visible);
+    workload_.graph.ops.push_back(kinds[0] == "compute" ? ReadCompute(json)
+                                                        : ReadCollective(json));
+    StepItem item;
+    item.op = static_cast<std::uint32_t>(workload_.graph.ops.size() - 1);
+    return item;
+  }
+
+  StepItem ReadLoop(const JsonValue& json,
+                    const std::vector<std::string>& visible) {
+    json.RejectUnknownKeys({"id", "repeat", "ops", "after"});
+    StepItem item;
+    item.repeat = static_cast<int>(json.Get("repeat").AsInteger(1, kMaxRepeat));
+    item.body = ReadList(json.Get("ops"), visible);
+    if (item.body.empty()) json.Get("ops").Fail("expected at least one op");
+    return item;
+  }
+
+  StepOp ReadCompute(const JsonValue& json) {
+    json.RejectUnknownKeys({"id", "compute", "after"});
+    StepOp op{.id = json.Get("id").AsString(),
+              .where = json.where(),
+              .collective = {},
+              .lowering = {},
+              .lowering_where = {},
+              .duration = {}};
+    const JsonValue compute = json.Get("compute");
+    compute.RejectUnknownKeys({"flops", "dtype", "hbm", "duration"});
+    const auto flops = compute.Find("flops");
+    const auto hbm = compute.Find("hbm");
+    const auto dtype = compute.Find("dtype");
+    if (const auto duration = compute.Find("duration")) {
+      if (flops || hbm || dtype) {
+        compute.Fail(
+            "duration stands alone; remove flops, hbm and dtype, or "
+            "remove it");
+      }
+      op.duration = duration->AsDuration();
+      return op;
+    }
+    if (!flops && !hbm) {
+      compute.Fail("expected flops and/or hbm, or duration alone");
+    }
+    if (dtype && !flops) dtype->Fail("dtype goes with flops");
+    ComputeWork work;
+    if (flops) work.flops = flops->AsFlops();
+    if (dtype) work.dtype = dtype->AsString();
+    if (hbm) work.hbm = hbm->AsBytes();
+    op.duration = RooflineTime(work, workload_.slice.parameters,
+                               (dtype ? *dtype : compute).where());
+    return op;
+  }
+
+  StepOp ReadCollective(const JsonValue& json) {
+    json.RejectUnknownKeys(
+        {"id", "collective", "bytes", "axes", "lowering", "async", "after"});
+    const Topology& topology = workload_.slice.topology;
+    const JsonValue kind = json.Get("collective");
+    StepOp op{.id = json.Get("id").AsString(),
+              .where = json.where(),
+              .collective = {},
+              .lowering = {},
+              .lowering_where = json.where(),
+              .duration = {}};
+    Collective collective{
+        .kind = ParseCollectiveKind(kind.AsString(), kind.where()),
+        .payload = json.Get("bytes").AsBytes(),
+        .axes = AllAxes(topology)};
+    if (const auto axes = json.Find("axes")) {
+      collective.axes = ReadAxes(*axes, mesh_, topology);
+    } else if (topology.slices() > 1) {
+      json.Fail("a group of all chips spans " +
+                std::to_string(topology.slices()) +
+                " slices, and collectives over DCN are not simulated by this "
+                "version; give axes inside a slice");
+    }
+    if (const auto async = json.Find("async"); async && async->AsBool()) {
+      ++async_ops_;
+    }
+    if (const auto lowering = json.Find("lowering")) {
+      op.lowering_where = lowering->where();
+      op.lowering = ParseChoice(lowering->AsString(), lowering->where());
+    }
+    for (const LoweringOverride& entry : overrides_) {
+      if (entry.kind != collective.kind) continue;
+      op.lowering = entry.spec;
+      op.lowering_where = entry.where;
+    }
+    op.collective = collective;
+    return op;
+  }
+
+  Workload& workload_;
+  std::vector<LoweringOverride> overrides_;
+  std::vector<MeshAxis> mesh_;
+  std::map<std::string, std::string> ids_;  // id -> where
+  int async_ops_ = 0;
+};
+
+}  // namespace
+
+Workload ReadWorkload(const JsonValue& json, const WorkloadRequest& request) {
+  const JsonValue format = json.Get("format");
+  if (format.AsString() != "podsim-workload/1") {
+    format.Fail("expected \"podsim-workload/1\", got \"" + format.AsString() +
+                "\"");
+  }
+  json.RejectUnknownKeys(
+      {"format", "name", "slice", "mesh", "ops", "parameters", "source"});
+  SliceRequest slice = request.slice;
+  if (slice.spec.empty()) {
+    const auto spec = json.Find("slice");
+    if (!spec) json.Fail("missing key \"slice\"; add it or pass --slice");
+    slice.spec = spec->AsString();
+    slice.spec_where = spec->where();
+  }
+  if (const auto parameters = json.Find("parameters")) {
+    for (const std::string& key : parameters->Keys()) {
+      const JsonValue value = parameters->Get(key);
+      slice.overrides.push_back({key, value.AsString(), value.where()});
+    }
+  }
+  Workload workload{
+      .name = {}, .slice = MakeSlice(slice), .graph = {}, .warnings = {}};
+  if (const auto name = json.Find("name")) workload.name = name->AsString();
+  Reader(workload, ParseOverrides(request.lowerings)).Read(json);
+  return workload;
+}
+
+}  // namespace podsim
