@@ -158,19 +158,23 @@ void ForEachOwner(const OwnerBox& box, ChipId base, const Topology& topology,
                   Visit visit) {
   const Coordinates at = topology.CoordinatesOf(base);
   const auto& axes = topology.axes();
-  Coordinates owner{};
-  const auto walk = [&](const auto& self, int axis) -> void {
-    if (axis < 0) {
-      visit(topology.ChipAt(owner));
-      return;
-    }
+  // From the last axis to the first; `chip` collects the coordinates.
+  const auto walk = [&](const auto& self, std::size_t axis,
+                        std::uint32_t chip) -> void {
+    const int size = axes[axis].size;
+    int owner = (at[axis] + box.lo[axis]) % size;
+    if (owner < 0) owner += size;
     for (int k = 0; k < box.len[axis]; ++k) {
-      const int size = axes[axis].size;
-      owner[axis] = ((at[axis] + box.lo[axis] + k) % size + size) % size;
-      self(self, axis - 1);
+      const std::uint32_t next = chip * size + owner;
+      if (axis == 0) {
+        visit(ChipId(next));
+      } else {
+        self(self, axis - 1, next);
+      }
+      if (++owner == size) owner = 0;
     }
   };
-  walk(walk, static_cast<int>(axes.size()) - 1);
+  walk(walk, axes.size() - 1, 0);
 }
 
 template <class Visit>

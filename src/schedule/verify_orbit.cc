@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "base/check.h"
 #include "schedule/fingerprint.h"
@@ -15,76 +16,114 @@ constexpr std::uint32_t kNone = UINT32_MAX;
 // One step seen from a chip that it touches.
 enum class Role : std::uint8_t { kSends, kReceives };
 
-// Whether one transfer of the program is an ancestor of another. By symmetry
-// the answer depends on the two steps, on their roles at the chip where they
-// meet, and on that chip's class only; it is searched once and remembered.
+// One transfer: a step and the site that sends it.
+struct SiteOp {
+  std::uint32_t step;
+  std::uint32_t site;
+};
+
+// Whether one transfer of the program is an ancestor of another, from the
+// dependences alone.
 class ProgramOrder {
  public:
-  ProgramOrder(const Placement& placement, bool one_class)
-      : placement_(placement),
-        steps_(static_cast<std::uint32_t>(placement.program().steps.size())) {
-    if (one_class && steps_ <= 2048) {
-      table_.assign(std::size_t{4} * steps_ * steps_, 0);
-    }
-  }
+  explicit ProgramOrder(const Placement& placement) : placement_(placement) {}
 
-  // `first` has `first_role` at `chip`, the later `second` has `second_role`.
-  bool Ordered(std::uint32_t first, Role first_role, std::uint32_t second,
-               Role second_role, std::uint32_t chip, std::uint32_t chip_class) {
-    const std::uint64_t roles = (first_role == Role::kSends ? 0 : 1) +
-                                (second_role == Role::kSends ? 0 : 2);
-    const std::uint64_t pair = (roles * steps_ + first) * steps_ + second;
-    if (!table_.empty()) {
-      std::uint8_t& known = table_[pair];
-      if (known == 0) {
-        known = Search(first, first_role, second, second_role, chip) ? 2 : 1;
-      }
-      return known == 2;
-    }
-    const std::uint64_t classes = placement_.grid().sites();
-    const auto [entry, fresh] = map_.try_emplace(pair * classes + chip_class);
-    if (fresh) {
-      entry->second = Search(first, first_role, second, second_role, chip);
-    }
-    return entry->second;
+  bool IsAncestor(SiteOp ancestor, SiteOp op) {
+    return NearInLane(ancestor, op) || Search(ancestor, op);
   }
 
  private:
-  std::uint32_t Sender(std::uint32_t step, Role role,
-                       std::uint32_t chip) const {
-    return role == Role::kSends ? chip : placement_.SourceOfArrival(step, chip);
+  // A lane is FIFO: its earlier transfers are ancestors of the later ones.
+  bool SameLaneBefore(SiteOp ancestor, SiteOp op) const {
+    const auto& steps = placement_.program().steps;
+    return ancestor.site == op.site && ancestor.step <= op.step &&
+           steps[ancestor.step].lane == steps[op.step].lane;
   }
 
-  bool Search(std::uint32_t first, Role first_role, std::uint32_t second,
-              Role second_role, std::uint32_t chip) {
-    const std::uint32_t goal_site = Sender(first, first_role, chip);
-    const std::uint16_t goal_lane = placement_.program().steps[first].lane;
-    std::vector<Placement::Wait> stack = {
-        {second, Sender(second, second_role, chip), 0}};
-    std::unordered_map<std::uint32_t, bool> seen;
-    std::vector<Placement::Wait> waits;
-    while (!stack.empty()) {
-      const Placement::Wait at = stack.back();
-      stack.pop_back();
-      // A lane is FIFO: its earlier transfers are ancestors.
-      if (at.site == goal_site && at.step >= first &&
-          placement_.program().steps[at.step].lane == goal_lane) {
-        return true;
+  void ReadWaits(SiteOp op) {
+    placement_.WaitsOf(
+        op.step, op.site, [](std::uint32_t slot) { return slot != kNoOp; },
+        waits_);
+  }
+
+  // The usual case: some transfer of op's lane up to op waits for the ancestor,
+  // or for a later one of the ancestor's lane.
+  bool NearInLane(SiteOp ancestor, SiteOp op) {
+    for (;;) {
+      if (SameLaneBefore(ancestor, op)) return true;
+      ReadWaits(op);
+      for (const Placement::Wait& wait : waits_) {
+        if (SameLaneBefore(ancestor, {wait.step, wait.site})) return true;
       }
-      placement_.WaitsOf(
-          at.step, at.site, [](std::uint32_t slot) { return slot != kNoOp; },
-          waits);
-      for (const Placement::Wait& wait : waits) {
-        if (wait.step < first || !seen.try_emplace(wait.slot).second) continue;
-        stack.push_back(wait);
+      op.step = placement_.program().steps[op.step].lane_previous;
+      if (op.step == kNoStep || op.step < ancestor.step) return false;
+    }
+  }
+
+  bool Search(SiteOp ancestor, SiteOp op) {
+    std::vector<SiteOp> stack = {op};
+    std::unordered_set<std::uint32_t> seen;
+    while (!stack.empty()) {
+      const SiteOp at = stack.back();
+      stack.pop_back();
+      if (SameLaneBefore(ancestor, at)) return true;
+      ReadWaits(at);
+      for (const Placement::Wait& wait : waits_) {
+        if (wait.step < ancestor.step || !seen.insert(wait.slot).second) {
+          continue;
+        }
+        stack.push_back({wait.step, wait.site});
       }
     }
     return false;
   }
 
   const Placement& placement_;
-  std::uint32_t steps_;
-  std::vector<std::uint8_t> table_;  // 0 unknown, 1 no, 2 yes
+  std::vector<Placement::Wait> waits_;
+};
+
+// Answers by (two steps, their roles at the chip where they meet, the class of
+// that chip): by symmetry nothing else matters.
+class Memo {
+ public:
+  Memo(std::uint64_t steps, std::uint64_t classes)
+      : steps_(steps), classes_(classes) {
+    if (classes == 1 && steps <= 2048) table_.assign(4 * steps * steps, 0);
+  }
+
+  template <class Answer>
+  bool Get(std::uint32_t first, Role first_role, std::uint32_t second,
+           Role second_role, std::uint32_t chip_class, Answer answer) {
+    const std::uint64_t key = RowOf(first_role, second, second_role) + first;
+    if (!table_.empty()) {
+      if (table_[key] == kUnknown) table_[key] = answer() ? kYes : kNo;
+      return table_[key] == kYes;
+    }
+    const auto [entry, fresh] = map_.try_emplace(key * classes_ + chip_class);
+    if (fresh) entry->second = answer();
+    return entry->second;
+  }
+
+  // Which `first` are known to come before: kYes at their index; nullptr if
+  // that depends on the class.
+  static constexpr std::uint8_t kUnknown = 0, kNo = 1, kYes = 2;
+  const std::uint8_t* Row(Role first_role, std::uint32_t second,
+                          Role second_role) const {
+    return table_.empty() ? nullptr
+                          : &table_[RowOf(first_role, second, second_role)];
+  }
+
+ private:
+  std::uint64_t RowOf(Role first_role, std::uint32_t second,
+                      Role second_role) const {
+    const std::uint64_t roles = (first_role == Role::kSends ? 0 : 1) +
+                                (second_role == Role::kSends ? 0 : 2);
+    return (roles * steps_ + second) * steps_;
+  }
+
+  std::uint64_t steps_;
+  std::uint64_t classes_;
+  std::vector<std::uint8_t> table_;  // where there is one class only
   std::unordered_map<std::uint64_t, bool> map_;
 };
 
@@ -92,6 +131,15 @@ struct Cell {
   Fingerprint value;
   std::uint32_t writers = kNone;
   std::uint32_t readers = kNone;
+  std::uint32_t first_reader =
+      kNone;  // step; kept when the cell is overwritten
+};
+
+// Rows of the memo for one step: what is known to come before it.
+struct KnownBefore {
+  const std::uint8_t* read_after_write;
+  const std::uint8_t* write_after_read;
+  const std::uint8_t* write_after_write;
 };
 
 struct Access {
@@ -105,12 +153,11 @@ class OrbitReplay {
   OrbitReplay(const Program& program, const Topology& topology)
       : program_(program),
         topology_(topology),
+        invariant_(InvariantAxes(program, topology)),
         grid_(topology, NoFold(topology)),
-        placement_(program, grid_) {
-    for (std::size_t a = 0; a < topology.axes().size(); ++a) {
-      invariant_.push_back(
-          InvariantAlong(program, topology, static_cast<int>(a)));
-    }
+        placement_(program, grid_),
+        order_(placement_),
+        memo_(program.steps.size(), OneClass() ? 1 : topology.chips()) {
     for (std::size_t k = 0; k < program.steps.size(); ++k) {
       const ProgramPattern& pattern =
           program.patterns[program.steps[k].pattern.value()];
@@ -131,10 +178,10 @@ class OrbitReplay {
   Violations Run() {
     CheckStructure();
     const std::vector<ChipId> owners = Representatives();
-    ProgramOrder order(placement_, owners.size() == 1);
+    one_class_ = owners.size() == 1;
     for (const ChipId owner : owners) {
       for (int q = 0; q < program_.split.sub_chunks(); ++q) {
-        ReplaySubChunk(owner, q, order);
+        ReplaySubChunk(owner, q);
       }
     }
     return std::move(violations_);
@@ -142,6 +189,7 @@ class OrbitReplay {
 
   std::vector<ChipId> Representatives() const {
     std::vector<ChipId> owners;
+    if (OneClass()) return {ChipId(0)};
     for (int id = 0; id < topology_.chips(); ++id) {
       if (ClassOf(id) == static_cast<std::uint32_t>(id))
         owners.emplace_back(id);
@@ -150,8 +198,24 @@ class OrbitReplay {
   }
 
  private:
+  static std::vector<bool> InvariantAxes(const Program& program,
+                                         const Topology& topology) {
+    std::vector<bool> invariant;
+    for (std::size_t a = 0; a < topology.axes().size(); ++a) {
+      invariant.push_back(
+          InvariantAlong(program, topology, static_cast<int>(a)));
+    }
+    return invariant;
+  }
+
+  bool OneClass() const {
+    return std::find(invariant_.begin(), invariant_.end(), false) ==
+           invariant_.end();
+  }
+
   // The chip that translations along invariant axes map `chip` onto.
   std::uint32_t ClassOf(std::uint32_t chip) const {
+    if (one_class_) return 0;
     Coordinates at = topology_.CoordinatesOf(ChipId(chip));
     for (std::size_t a = 0; a < invariant_.size(); ++a) {
       if (invariant_[a]) at[a] = 0;
@@ -175,7 +239,7 @@ class OrbitReplay {
     }
   }
 
-  void ReplaySubChunk(ChipId owner, int q, ProgramOrder& order) {
+  void ReplaySubChunk(ChipId owner, int q) {
     cells_.assign(topology_.chips(), Cell{});
     accesses_.clear();
     const OwnerBox group = GroupBox();
@@ -187,7 +251,7 @@ class OrbitReplay {
       cells_[owner.value()].value = ContributionOf(owner.value());
     }
     for (const std::uint32_t step : steps_of_[q]) {
-      ReplayStep(step, owner, order);
+      ReplayStep(step, owner);
     }
     CheckFinal(owner, q, group);
   }
@@ -201,57 +265,109 @@ class OrbitReplay {
   }
 
   // Every chip whose chunk set of this step holds the owner's chunk.
-  void ReplayStep(std::uint32_t id, ChipId owner, ProgramOrder& order) {
+  void ReplayStep(std::uint32_t id, ChipId owner) {
     const ProgramStep& step = program_.steps[id];
     OwnerBox senders = program_.patterns[step.pattern.value()].owners;
     for (int a = 0; a < kMaxAxes; ++a) {
       senders.lo[a] = -(senders.lo[a] + senders.len[a] - 1);
     }
+    const bool tied = step.where_axis >= 0;
+    const KnownBefore known = {memo_.Row(Role::kReceives, id, Role::kSends),
+                               memo_.Row(Role::kSends, id, Role::kReceives),
+                               memo_.Row(Role::kReceives, id, Role::kReceives)};
     ForEachOwner(senders, owner, topology_, [&](ChipId chip) {
       const std::uint32_t src = chip.value();
-      if (placement_.SlotOf(id, src) == kNoOp) return;
-      Move(id, src, order);
+      if (tied && placement_.SlotOf(id, src) == kNoOp) return;
+      Move(id, src, known);
     });
   }
 
-  void Move(std::uint32_t id, std::uint32_t src, ProgramOrder& order) {
+  void Move(std::uint32_t id, std::uint32_t src, const KnownBefore& known) {
     const bool adds = program_.steps[id].mode == Mode::kReduce;
     const std::uint32_t dst = placement_.Target(id, src);
     Cell& from = cells_[src];
     if (from.value.count == 0) {
       Fail(id, src, " reads a chunk that is not there");
     }
-    Require(from.writers, Role::kReceives, id, Role::kSends, src, false, order);
+    Require(known.read_after_write, from.writers, Role::kReceives, id,
+            Role::kSends, src, false);
     Note(from.readers, id, false);
+    if (from.first_reader == kNone) from.first_reader = id;
     Cell& to = cells_[dst];
-    Require(to.readers, Role::kSends, id, Role::kReceives, dst, false, order);
-    Require(to.writers, Role::kReceives, id, Role::kReceives, dst, adds, order);
+    Require(known.write_after_read, to.readers, Role::kSends, id,
+            Role::kReceives, dst, false);
+    Require(known.write_after_write, to.writers, Role::kReceives, id,
+            Role::kReceives, dst, adds);
     if (adds) {
       if (to.value.count == 0) {
         Fail(id, dst, " adds into a chunk that is not there");
       }
-      to.value += cells_[src].value;
+      to.value += from.value;
     } else {
-      to.value = cells_[src].value;
+      to.value = from.value;
       to.writers = to.readers = kNone;
     }
     Note(to.writers, id, adds);
   }
 
-  void Require(std::uint32_t list, Role before, std::uint32_t id, Role role,
-               std::uint32_t chip, bool adds, ProgramOrder& order) {
+  std::uint32_t SenderOf(std::uint32_t step, Role role,
+                         std::uint32_t chip) const {
+    return role == Role::kSends ? chip : placement_.SourceOfArrival(step, chip);
+  }
+
+  bool Ordered(SiteOp ancestor, SiteOp op) {
+    return FlowsInto(ancestor, op) || order_.IsAncestor(ancestor, op);
+  }
+
+  // Follows the chunk itself: what `ancestor` wrote was read by a transfer that
+  // is proved to wait for it, and so on, up to a chip whose value `op` passes
+  // on. Says false where the chunk does not lead there; that proves nothing.
+  bool FlowsInto(SiteOp ancestor, SiteOp op) const {
+    SiteOp root = op;  // the first to pass on the value that `op` brings
+    for (;;) {
+      const std::uint32_t writer = cells_[root.site].writers;
+      if (writer == kNone) break;
+      const Access& access = accesses_[writer];
+      const bool sole_copy = !access.adds && access.next == kNone;
+      if (!sole_copy || access.step >= root.step) break;
+      root = {access.step, placement_.SourceOfArrival(access.step, root.site)};
+    }
+    SiteOp at = ancestor;
+    for (;;) {
+      const std::uint32_t reached = placement_.Target(at.step, at.site);
+      if (reached == root.site && at.step < root.step) return true;
+      const std::uint32_t next = cells_[reached].first_reader;
+      if (next == kNone || next <= at.step) return false;
+      at = {next, reached};
+    }
+  }
+
+  // Every access of the list must come before this one, except adds before an
+  // add. `known` is the memo's row for it, if there is one class of chips.
+  void Require(const std::uint8_t* known, std::uint32_t list, Role before,
+               std::uint32_t id, Role role, std::uint32_t chip, bool adds) {
     for (std::uint32_t k = list; k != kNone; k = accesses_[k].next) {
       const Access& access = accesses_[k];
       if (adds && access.adds) continue;
-      if (order.Ordered(access.step, before, id, role, chip, ClassOf(chip))) {
-        continue;
-      }
+      if (known != nullptr && known[access.step] == Memo::kYes) continue;
+      if (!ProveOrdered(access.step, before, id, role, chip)) return;
+    }
+  }
+
+  bool ProveOrdered(std::uint32_t earlier, Role before, std::uint32_t id,
+                    Role role, std::uint32_t chip) {
+    const bool ordered =
+        memo_.Get(earlier, before, id, role, ClassOf(chip), [&] {
+          return Ordered({earlier, SenderOf(earlier, before, chip)},
+                         {id, SenderOf(id, role, chip)});
+        });
+    if (!ordered) {
       Fail(id, chip,
-           " and step " + std::to_string(access.step) +
+           " and step " + std::to_string(earlier) +
                " use the same chunk, one writes it, and no dependence orders "
                "them");
-      return;
     }
+    return ordered;
   }
 
   void Note(std::uint32_t& list, std::uint32_t step, bool adds) {
@@ -290,9 +406,12 @@ class OrbitReplay {
 
   const Program& program_;
   const Topology& topology_;
+  std::vector<bool> invariant_;  // by axis
+  bool one_class_ = false;
   FoldedGrid grid_;
   Placement placement_;
-  std::vector<bool> invariant_;                       // by axis
+  ProgramOrder order_;
+  Memo memo_;
   std::vector<std::vector<std::uint32_t>> steps_of_;  // by sub-chunk
   std::vector<Cell> cells_;                           // by chip
   std::vector<Access> accesses_;

@@ -52,23 +52,47 @@ Verdict Replay(const LoweredCollective& lowered, const Slice& slice,
   return {.ok = true, .method = "replay", .reason = std::move(reason)};
 }
 
-// Seconds of a candidate; nullopt if it is too large to try.
+// The axes that translations of the program leave alone, folded; nullopt if the
+// links differ or nothing folds.
+std::optional<Fold> FoldOf(const Program& program, const Topology& topology) {
+  Fold fold = NoFold(topology);
+  for (std::size_t a = 0; a < topology.axes().size(); ++a) {
+    if (InvariantAlong(program, topology, static_cast<int>(a))) {
+      fold.periods[a] = 1;
+    }
+  }
+  if (!topology.uniform() || !FoldsAnything(topology, fold)) {
+    return std::nullopt;
+  }
+  return fold;
+}
+
+Bytes PaddedPayload(const LoweredCollective& lowered,
+                    const Topology& topology) {
+  const std::int64_t n = GroupSize(lowered.program, topology);
+  const std::int64_t rest = lowered.collective.payload.value() % n;
+  return lowered.collective.payload + Bytes(rest == 0 ? 0 : n - rest);
+}
+
+// Seconds of a candidate, of equal shards where that lets it fold; nullopt if
+// it is too large to try.
 std::optional<double> TryTime(const LoweredCollective& lowered,
                               const Slice& slice) {
   if (const auto exact = ClosedForm(lowered.spec, lowered.collective, slice)) {
     return exact->value();
   }
-  const FoldChoice choice =
-      ChooseFold(lowered, slice, FoldMode::kAuto, /*where=*/"");
-  const Fold fold = choice.fold.value_or(NoFold(slice.topology));
-  const FoldedGrid grid(slice.topology, fold);
+  const Topology& topology = slice.topology;
+  const std::optional<Fold> fold = FoldOf(lowered.program, topology);
+  const FoldedGrid grid(topology, fold.value_or(NoFold(topology)));
   if (Placement(lowered.program, grid).slots() > kMostTried) {
     return std::nullopt;
   }
   const Schedule schedule =
-      Instantiate(lowered.program, slice.topology, fold, choice.payload);
-  const Network network =
-      choice.fold ? MakeNetwork(slice, grid) : MakeNetwork(slice);
+      fold ? Instantiate(lowered.program, topology, *fold,
+                         PaddedPayload(lowered, topology))
+           : Instantiate(lowered.program, topology, NoFold(topology),
+                         lowered.collective.payload);
+  const Network network = fold ? MakeNetwork(slice, grid) : MakeNetwork(slice);
   return RunPod(schedule, network).makespan +
          slice.parameters.collective_launch.value();
 }
@@ -85,26 +109,21 @@ FoldChoice ChooseFold(const LoweredCollective& lowered, const Slice& slice,
   const Topology& topology = slice.topology;
   const Bytes payload = lowered.collective.payload;
   if (mode == FoldMode::kOff) return {{}, payload, "--fold off"};
-  FoldChoice choice{.fold = NoFold(topology), .payload = payload, .reason = {}};
-  for (std::size_t a = 0; a < topology.axes().size(); ++a) {
-    if (InvariantAlong(lowered.program, topology, static_cast<int>(a))) {
-      choice.fold->periods[a] = 1;
-    }
-  }
-  const std::int64_t n = GroupSize(lowered.program, topology);
-  const std::int64_t rest = payload.value() % n;
+  FoldChoice choice{.fold = FoldOf(lowered.program, topology),
+                    .payload = PaddedPayload(lowered, topology),
+                    .reason = {}};
   if (!topology.uniform()) {
     choice.reason = "links differ or are dead";
-  } else if (!FoldsAnything(topology, *choice.fold)) {
+  } else if (!choice.fold) {
     choice.reason =
-        "no axis has more than one chip and is invariant under "
-        "translation (lines and unwrapped axes are not)";
-  } else if (rest != 0 && mode == FoldMode::kAuto) {
-    choice.reason = "the " + std::to_string(n) +
-                    " ranks of a group do not "
-                    "divide the payload (--fold on pads it)";
+        "no axis has more than one chip and is invariant under translation "
+        "(lines and unwrapped axes are not)";
+  } else if (choice.payload != payload && mode == FoldMode::kAuto) {
+    choice.reason = "the " +
+                    std::to_string(GroupSize(lowered.program, topology)) +
+                    " ranks of a group do not divide the payload (--fold on "
+                    "pads it)";
   } else {
-    if (rest != 0) choice.payload += Bytes(n - rest);
     return choice;
   }
   if (mode == FoldMode::kOn) {

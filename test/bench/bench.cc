@@ -1,0 +1,133 @@
+// podsim-bench engine: the pod engine against the bare loop of yardstick.h, on
+// the same schedules in the same process. Prints one JSON line per case; only
+// the ratio is portable.
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <random>
+#include <string>
+
+#include "collective/lowering.h"
+#include "engine/engine.h"
+#include "schedule/instantiate.h"
+#include "sim/options.h"
+#include "test/bench/yardstick.h"
+#include "topology/slice.h"
+
+namespace podsim {
+namespace {
+
+constexpr std::int64_t kPayload = std::int64_t{1} << 30;
+constexpr std::uint64_t kSeed = 20260901;
+constexpr double kJitter = 0.1;  // sizes +-10 %
+constexpr int kRounds = 3;       // the best of
+
+// The same schedule with every transfer's size changed by up to 10 %.
+Schedule Jittered(const Schedule& schedule) {
+  std::mt19937_64 random(kSeed);
+  std::uniform_real_distribution<double> factor(1 - kJitter, 1 + kJitter);
+  Schedule changed;
+  changed.AddPattern({});
+  for (std::uint32_t id = 0; id < schedule.size(); ++id) {
+    const OpId op(id);
+    const double bytes = static_cast<double>(schedule.bytes(op).value());
+    changed.Add(Transfer{.src = schedule.src(op),
+                         .dst = schedule.dst(op),
+                         .chunks = {PatternId(0), schedule.src(op)},
+                         .bytes = Bytes(
+                             static_cast<std::int64_t>(bytes * factor(random))),
+                         .mode = schedule.mode(op),
+                         .lane = schedule.lane(op)},
+                schedule.route(op), schedule.after(op));
+  }
+  return changed;
+}
+
+yardstick::Dag MakeDag(const Schedule& schedule, std::uint32_t links) {
+  yardstick::Dag dag;
+  dag.links = links;
+  dag.first.assign(schedule.size() + 1, 0);
+  for (std::uint32_t id = 0; id < schedule.size(); ++id) {
+    const OpId op(id);
+    dag.bytes.push_back(static_cast<double>(schedule.bytes(op).value()));
+    dag.link.push_back(schedule.route(op)[0].value());
+    dag.pending.push_back(
+        static_cast<std::uint32_t>(schedule.after(op).size()));
+    for (const OpId wait : schedule.after(op)) ++dag.first[wait.value() + 1];
+  }
+  for (std::size_t k = 1; k < dag.first.size(); ++k) {
+    dag.first[k] += dag.first[k - 1];
+  }
+  dag.successor.resize(dag.first.back());
+  std::vector<std::uint32_t> next(dag.first.begin(), dag.first.end() - 1);
+  for (std::uint32_t id = 0; id < schedule.size(); ++id) {
+    for (const OpId wait : schedule.after(OpId(id))) {
+      dag.successor[next[wait.value()]++] = id;
+    }
+  }
+  return dag;
+}
+
+int RunCase(const Slice& slice, const Schedule& schedule, const char* sizes) {
+  const Network network = MakeNetwork(slice);
+  double engine_s = 1e300, yardstick_s = 1e300;
+  double engine_end = 0, yardstick_end = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    double begin = UserSeconds();
+    engine_end = RunPod(schedule, network).makespan;
+    engine_s = std::min(engine_s, UserSeconds() - begin);
+    yardstick::Dag dag = MakeDag(schedule, network.links);
+    begin = UserSeconds();
+    const yardstick::Result result =
+        yardstick::Run(std::move(dag), network.hop_latency, network.bandwidth);
+    yardstick_s = std::min(yardstick_s, UserSeconds() - begin);
+    yardstick_end = result.makespan;
+  }
+  std::printf(
+      "{\"bench\": \"engine\", \"slice\": \"%s\", \"chips\": %d, "
+      "\"transfers\": %u, \"sizes\": \"%s\", \"engine_user_s\": %.4f, "
+      "\"yardstick_user_s\": %.4f, \"ratio\": %.3f}\n",
+      slice.spec.c_str(), slice.topology.chips(), schedule.transfers(), sizes,
+      engine_s, yardstick_s, yardstick_s / engine_s);
+  std::fflush(stdout);
+  // Long jittered runs amplify rounding (a chaotic order of near ties).
+  const double difference = engine_end / yardstick_end - 1;
+  if (difference > 1e-6 || difference < -1e-6) {
+    std::fprintf(stderr,
+                 "podsim-bench: %s %s: engine ends at %.17g, yardstick "
+                 "at %.17g\n",
+                 slice.spec.c_str(), sizes, engine_end, yardstick_end);
+    return 1;
+  }
+  return 0;
+}
+
+int RunEngineBench() {
+  int status = 0;
+  for (const char* spec : {"v5p:8x8x16", "v5p:16x16x16", "v7x:16x24x24"}) {
+    SliceRequest request;
+    request.spec = spec;
+    const Slice slice = MakeSlice(request);
+    const Collective collective{.kind = CollectiveKind::kAllReduce,
+                                .payload = Bytes(kPayload),
+                                .axes = AllAxes(slice.topology)};
+    const LoweringSpec lowering = ParseLoweringSpec("bucket-rotated", "");
+    const Schedule equal =
+        Instantiate(Lower(lowering, collective, slice.topology), slice.topology,
+                    NoFold(slice.topology), collective.payload);
+    status |= RunCase(slice, equal, "equal");
+    status |= RunCase(slice, Jittered(equal), "jitter");
+  }
+  return status;
+}
+
+}  // namespace
+}  // namespace podsim
+
+int main(int argc, char** argv) {
+  if (argc == 2 && std::strcmp(argv[1], "engine") == 0) {
+    return podsim::RunEngineBench();
+  }
+  std::fprintf(stderr, "usage: podsim-bench engine\n");
+  return 2;
+}
