@@ -262,6 +262,15 @@ Program EmitBucket(const Collective& collective, const Topology& topology,
   return std::move(builder).Build();
 }
 
+Program EmitAxesInOrder(const Collective& collective, const Topology& topology,
+                        AxisPrimitive primitive, int batches) {
+  std::vector<AxisRun> order;
+  for (const int axis : ActiveAxes(collective, topology)) {
+    order.push_back(MakeRun(topology, axis, primitive, /*part=*/0));
+  }
+  return EmitBucket(collective, topology, {order}, {}, batches);
+}
+
 AxisRun MakeRun(const Topology& topology, int axis, AxisPrimitive primitive,
                 int part) {
   const int lane = (part * topology.ici_axes() + axis) * 2;

@@ -49,6 +49,10 @@ Program EmitBucket(const Collective& collective, const Topology& topology,
                    const std::vector<std::vector<AxisRun>>& orders,
                    std::vector<double> fractions, int batches);
 
+// The same with one part: the group's axes one after the other, in index order.
+Program EmitAxesInOrder(const Collective& collective, const Topology& topology,
+                        AxisPrimitive primitive, int batches);
+
 // A run along `axis` for part k of a bucket.
 AxisRun MakeRun(const Topology& topology, int axis, AxisPrimitive primitive,
                 int part);

@@ -15,11 +15,8 @@ std::optional<std::string> WhyNotBucket(const Collective&, const Topology&,
 // busy at any time, 1/d of the bound.
 Program LowerBucket(const Collective& collective, const Topology& topology,
                     const LoweringSpec& spec) {
-  std::vector<AxisRun> order;
-  for (const int axis : ActiveAxes(collective, topology)) {
-    order.push_back(MakeRun(topology, axis, spec.axis_primitive, /*part=*/0));
-  }
-  return EmitBucket(collective, topology, {order}, {}, spec.batches);
+  return EmitAxesInOrder(collective, topology, spec.axis_primitive,
+                         spec.batches);
 }
 
 }  // namespace

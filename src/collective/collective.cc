@@ -54,6 +54,9 @@ std::vector<CollectiveKind> AllCollectiveKinds() {
 
 int GroupSize(const Collective& collective, const Topology& topology) {
   if (!topology.is_grid()) return topology.live_chips();
+  if (topology.slices() == 1 && collective.axes == AllAxes(topology)) {
+    return topology.live_chips();
+  }
   int size = 1;
   for (const int axis : collective.axes) size *= topology.axes()[axis].size;
   return size;

@@ -38,7 +38,7 @@ struct Collective {
   std::vector<int> axes;  // ascending; those of size 1 included or not
 };
 
-// Chips of one group and number of groups.
+// Chips of one group; of a group of all chips only the live ones count.
 int GroupSize(const Collective& collective, const Topology& topology);
 
 // All ICI axes: one group per slice.

@@ -26,11 +26,8 @@ std::optional<std::string> WhyNotLine(const Collective& collective,
 // link carries n-1 shards, which is also the bound.
 Program LowerLine(const Collective& collective, const Topology& topology,
                   const LoweringSpec& spec) {
-  std::vector<AxisRun> order;
-  for (const int axis : ActiveAxes(collective, topology)) {
-    order.push_back(MakeRun(topology, axis, spec.axis_primitive, /*part=*/0));
-  }
-  return EmitBucket(collective, topology, {order}, {}, /*batches=*/1);
+  return EmitAxesInOrder(collective, topology, spec.axis_primitive,
+                         /*batches=*/1);
 }
 
 }  // namespace

@@ -14,7 +14,8 @@ namespace podsim {
 namespace {
 
 constexpr int kMaxBatches = 1024;
-constexpr double kFractionSlack = 1e-6;
+// Three shares rounded to the six digits that ToText prints.
+constexpr double kFractionSlack = 2e-6;
 
 struct PrimitiveRow {
   AxisPrimitive primitive;

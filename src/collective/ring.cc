@@ -15,11 +15,8 @@ std::optional<std::string> WhyNotRing(const Collective& collective,
 // reversed, so that shard i ends at position i. Half of the links idle.
 Program LowerRing(const Collective& collective, const Topology& topology,
                   const LoweringSpec&) {
-  std::vector<AxisRun> order;
-  for (const int axis : ActiveAxes(collective, topology)) {
-    order.push_back(MakeRun(topology, axis, AxisPrimitive::kRing, /*part=*/0));
-  }
-  return EmitBucket(collective, topology, {order}, {}, /*batches=*/1);
+  return EmitAxesInOrder(collective, topology, AxisPrimitive::kRing,
+                         /*batches=*/1);
 }
 
 }  // namespace

@@ -15,11 +15,8 @@ std::optional<std::string> WhyNotRingShort(const Collective& collective,
 // its steps.
 Program LowerRingShort(const Collective& collective, const Topology& topology,
                        const LoweringSpec&) {
-  std::vector<AxisRun> order;
-  for (const int axis : ActiveAxes(collective, topology)) {
-    order.push_back(MakeRun(topology, axis, AxisPrimitive::kShort, /*part=*/0));
-  }
-  return EmitBucket(collective, topology, {order}, {}, /*batches=*/1);
+  return EmitAxesInOrder(collective, topology, AxisPrimitive::kShort,
+                         /*batches=*/1);
 }
 
 }  // namespace

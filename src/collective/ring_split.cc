@@ -14,11 +14,8 @@ std::optional<std::string> WhyNotRingSplit(const Collective& collective,
 // busy in every step.
 Program LowerRingSplit(const Collective& collective, const Topology& topology,
                        const LoweringSpec&) {
-  std::vector<AxisRun> order;
-  for (const int axis : ActiveAxes(collective, topology)) {
-    order.push_back(MakeRun(topology, axis, AxisPrimitive::kSplit, /*part=*/0));
-  }
-  return EmitBucket(collective, topology, {order}, {}, /*batches=*/1);
+  return EmitAxesInOrder(collective, topology, AxisPrimitive::kSplit,
+                         /*batches=*/1);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/check.h"
+#include "cost/cut.h"
 #include "topology/distance.h"
 
 namespace podsim {
@@ -12,101 +13,13 @@ namespace {
 
 constexpr int kBoxChips = 64;  // enumerate boxes up to this size of slice
 
-double AsDouble(Bytes bytes) { return static_cast<double>(bytes.value()); }
-
-// Which chips are in which group; dead chips in none (-1).
-struct Groups {
-  std::vector<int> of_chip;
-  std::vector<int> sizes;
-};
-
-Groups MakeGroups(const std::vector<std::vector<ChipId>>& lists,
-                  const Topology& topology) {
-  Groups groups;
-  groups.of_chip.assign(topology.chips(), -1);
-  for (const auto& list : lists) {
-    for (const ChipId chip : list) {
-      groups.of_chip[chip.value()] = static_cast<int>(groups.sizes.size());
-    }
-    groups.sizes.push_back(static_cast<int>(list.size()));
-  }
-  return groups;
-}
-
-Groups MakeGroups(const Collective& collective, const Topology& topology) {
-  Groups groups;
-  std::vector<int> index(topology.chips(), -1);
-  for (int id = 0; id < topology.chips(); ++id) {
-    std::uint32_t first = 0;
-    if (topology.is_grid()) {
-      Coordinates at = topology.CoordinatesOf(ChipId(id));
-      for (const int axis : collective.axes) at[axis] = 0;
-      first = topology.ChipAt(at).value();
-    }
-    if (!topology.Live(ChipId(id))) {
-      groups.of_chip.push_back(-1);
-      continue;
-    }
-    if (index[first] < 0) {
-      index[first] = static_cast<int>(groups.sizes.size());
-      groups.sizes.push_back(0);
-    }
-    groups.of_chip.push_back(index[first]);
-    ++groups.sizes[index[first]];
-  }
-  return groups;
-}
-
-// Bytes that must leave a set with `a` of a group's n members inside.
-double MustLeave(CollectiveKind kind, double payload, int n, int a,
-                 bool root_inside) {
-  const int b = n - a;
-  if (a == 0 || b == 0) return 0;
-  const double shard = payload / n;
-  switch (kind) {
-    case CollectiveKind::kAllReduce:
-      return payload;
-    case CollectiveKind::kAllGather:
-      return a * shard;
-    case CollectiveKind::kReduceScatter:
-      return b * shard;
-    case CollectiveKind::kAllToAll:
-      return static_cast<double>(a) * b * shard;
-    case CollectiveKind::kBroadcast:
-      return root_inside ? payload : 0;
-    case CollectiveKind::kReduce:
-      return root_inside ? 0 : payload;
-    case CollectiveKind::kGather:
-      return root_inside ? 0 : a * shard;
-    case CollectiveKind::kScatter:
-      return root_inside ? b * shard : 0;
-  }
-  return 0;
-}
-
-// Seconds per family, the largest over its members.
-class Family {
- public:
-  void Consider(double bytes, double capacity) {
-    if (bytes <= 0) return;
-    worst_ = std::max(worst_, capacity > 0
-                                  ? bytes / capacity
-                                  : std::numeric_limits<double>::infinity());
-  }
-  bool present() const { return worst_ > 0; }
-  double seconds() const { return worst_; }
-
- private:
-  double worst_ = 0;
-};
-
 class BoundFinder {
  public:
   BoundFinder(const Collective& collective, const Slice& slice, ChipId root)
       : collective_(collective),
         topology_(slice.topology),
         root_(root),
-        payload_(AsDouble(collective.payload)),
+        payload_(static_cast<double>(collective.payload.value())),
         start_(slice.parameters.ici_message_overhead.value() + Alpha()),
         overhead_(slice.parameters.ici_message_overhead.value()) {}
 
@@ -166,7 +79,7 @@ class BoundFinder {
   void AddBandwidth(const std::string& name, double seconds) {
     bounds_.components.push_back({name, Seconds(start_ + seconds)});
   }
-  void AddFamily(const std::string& name, const Family& family) {
+  void AddFamily(const std::string& name, const CutFamily& family) {
     if (family.present()) AddBandwidth(name, family.seconds());
   }
 
@@ -191,42 +104,25 @@ class BoundFinder {
   }
 
   int RootEccentricity() const {
+    if (symmetric_) {
+      const Coordinates at = topology_.CoordinatesOf(root_);
+      int farthest = 0;
+      for (const int axis : collective_.axes) {
+        const GridAxis& along = topology_.axes()[axis];
+        farthest += along.wrap ? along.size / 2
+                               : std::max(at[axis], along.size - 1 - at[axis]);
+      }
+      return farthest;
+    }
     const std::vector<int> hops = HopsFrom(topology_, root_);
     return *std::max_element(hops.begin(), hops.end());
   }
 
   // ---- cuts -------------------------------------------------------------
 
-  struct Capacity {
-    double out = 0;
-    double in = 0;
-    double inside = 0;
-  };
-
-  Capacity CapacityOf(const std::vector<bool>& set) const {
-    Capacity capacity;
-    topology_.ForEachLiveLink([&](LinkId link) {
-      const bool from = set[topology_.Source(link).value()];
-      const bool to = set[topology_.Target(link).value()];
-      const double rate = topology_.Bandwidth(link).value();
-      if (from && !to) capacity.out += rate;
-      if (!from && to) capacity.in += rate;
-      if (from && to) capacity.inside += rate;
-    });
-    return capacity;
-  }
-
-  std::vector<int> MembersInside(const std::vector<bool>& set) const {
-    std::vector<int> inside(groups_.sizes.size());
-    for (int id = 0; id < topology_.chips(); ++id) {
-      if (set[id] && groups_.of_chip[id] >= 0) ++inside[groups_.of_chip[id]];
-    }
-    return inside;
-  }
-
   // Out of the set and out of its complement.
-  void ConsiderCut(const std::vector<bool>& set, Family& family) const {
-    const std::vector<int> inside = MembersInside(set);
+  void ConsiderCut(const ChipSet& set, CutFamily& family) const {
+    const std::vector<int> inside = MembersInside(set, groups_);
     double out = 0, in = 0;
     for (std::size_t g = 0; g < inside.size(); ++g) {
       const int n = groups_.sizes[g];
@@ -237,13 +133,13 @@ class BoundFinder {
       in += MustLeave(collective_.kind, payload_, n, n - inside[g],
                       root_here && !root_inside);
     }
-    const Capacity capacity = CapacityOf(set);
+    const CutCapacity capacity = CapacityAround(set, topology_);
     family.Consider(out, capacity.out);
     family.Consider(in, capacity.in);
   }
 
   void AddChip() {
-    Family family;
+    CutFamily family;
     for (const ChipId chip : ChipsToCut()) ConsiderChip(chip, family);
     AddFamily("chip", family);
   }
@@ -274,7 +170,7 @@ class BoundFinder {
     return {corners.begin(), corners.end()};
   }
 
-  void ConsiderChip(ChipId chip, Family& family) const {
+  void ConsiderChip(ChipId chip, CutFamily& family) const {
     double out_rate = 0, in_rate = 0;
     topology_.ForEachLiveLinkFrom(chip, [&](LinkId link) {
       out_rate += topology_.Bandwidth(link).value();
@@ -321,30 +217,33 @@ class BoundFinder {
 
   void AddSlabs() {
     for (int axis = 0; axis < topology_.ici_axes(); ++axis) {
-      Family family;
+      CutFamily family;
       if (symmetric_) {
         SymmetricSlab(axis, family);
       } else {
-        ForEachSlab(axis, [&](const std::vector<bool>& set) {
-          ConsiderCut(set, family);
-        });
+        ForEachSlab(topology_, axis,
+                    [&](const ChipSet& set) { ConsiderCut(set, family); });
       }
       AddFamily("slab:" + AxisName(topology_, axis), family);
     }
   }
 
   // Arcs of one length are all alike, and so are all groups along the axis.
-  void SymmetricSlab(int axis, Family& family) const {
+  void SymmetricSlab(int axis, CutFamily& family) const {
     const GridAxis& along = topology_.axes()[axis];
     if (std::find(collective_.axes.begin(), collective_.axes.end(), axis) ==
         collective_.axes.end()) {
       return;
     }
     const int n = GroupSize(collective_, topology_);
-    const double groups = static_cast<double>(topology_.chips()) / n;
+    const double groups =
+        IsRooted() ? 1.0 : static_cast<double>(topology_.chips()) / n;
     const double capacity = (along.wrap ? 2.0 : 1.0) * topology_.chips() /
                             along.size * topology_.base_bandwidth().value();
-    for (int length = 1; length < along.size; ++length) {
+    // What must leave grows, falls, or peaks in the middle with the length.
+    for (const int length :
+         {1, along.size / 2, (along.size + 1) / 2, along.size - 1}) {
+      if (length < 1 || length >= along.size) continue;
       const int inside = n / along.size * length;
       double out = MustLeave(collective_.kind, payload_, n, inside, true);
       if (IsRooted()) {
@@ -368,61 +267,10 @@ class BoundFinder {
     }
   }
 
-  template <class Visit>
-  void ForEachSlab(int axis, Visit visit) const {
-    const GridAxis& along = topology_.axes()[axis];
-    const bool arcs = along.wrap && !topology_.twisted();
-    for (int first = 0; first < (arcs ? along.size : 1); ++first) {
-      for (int length = 1; length < along.size; ++length) {
-        std::vector<bool> set(topology_.chips());
-        for (int id = 0; id < topology_.chips(); ++id) {
-          const int at = topology_.CoordinatesOf(ChipId(id))[axis];
-          set[id] = (at - first + along.size) % along.size < length;
-        }
-        visit(set);
-      }
-    }
-  }
-
-  // Boxes of at least 2 and fewer than all chips, without wrap crossing.
-  template <class Visit>
-  void ForEachBox(Visit visit) const {
-    Coordinates lo{}, hi{};
-    const auto walk = [&](const auto& self, std::size_t axis) -> void {
-      if (axis == topology_.axes().size()) {
-        VisitBox(lo, hi, visit);
-        return;
-      }
-      const int size = topology_.axes()[axis].size;
-      for (lo[axis] = 0; lo[axis] < size; ++lo[axis]) {
-        for (hi[axis] = lo[axis]; hi[axis] < size; ++hi[axis]) {
-          self(self, axis + 1);
-        }
-      }
-    };
-    walk(walk, 0);
-  }
-
-  template <class Visit>
-  void VisitBox(const Coordinates& lo, const Coordinates& hi,
-                Visit visit) const {
-    std::vector<bool> set(topology_.chips());
-    int members = 0;
-    for (int id = 0; id < topology_.chips(); ++id) {
-      const Coordinates at = topology_.CoordinatesOf(ChipId(id));
-      bool in = true;
-      for (std::size_t a = 0; a < topology_.axes().size(); ++a) {
-        in &= at[a] >= lo[a] && at[a] <= hi[a];
-      }
-      set[id] = in;
-      members += in ? 1 : 0;
-    }
-    if (members >= 2 && members < topology_.chips()) visit(set);
-  }
-
   void AddBoxes() {
-    Family family;
-    ForEachBox([&](const std::vector<bool>& set) { ConsiderCut(set, family); });
+    CutFamily family;
+    ForEachBox(topology_,
+               [&](const ChipSet& set) { ConsiderCut(set, family); });
     AddFamily("box", family);
   }
 
@@ -430,7 +278,7 @@ class BoundFinder {
 
   double TotalCapacity() const {
     if (!symmetric_) {
-      return CapacityOf(std::vector<bool>(topology_.chips(), true)).inside;
+      return CapacityAround(ChipSet(topology_.chips(), true), topology_).inside;
     }
     double capacity = 0;
     for (int axis = 0; axis < topology_.ici_axes(); ++axis) {
@@ -471,23 +319,24 @@ class BoundFinder {
   }
 
   // A taken as one part, all other chips apart.
-  void ConsiderBlock(const std::vector<bool>& set, Family& family) const {
+  void ConsiderBlock(const ChipSet& set, CutFamily& family) const {
     for (const bool complement : {false, true}) {
-      std::vector<bool> part = set;
+      ChipSet part = set;
       if (complement) part.flip();
       if (std::count(part.begin(), part.end(), true) < 2) continue;
-      const std::vector<int> inside = MembersInside(part);
+      const std::vector<int> inside = MembersInside(part, groups_);
       double bytes = 0;
       for (std::size_t g = 0; g < inside.size(); ++g) {
         const int outside = groups_.sizes[g] - inside[g];
         bytes += 2.0 * (inside[g] == 0 ? outside - 1 : outside) * payload_;
       }
-      family.Consider(bytes, TotalCapacity() - CapacityOf(part).inside);
+      family.Consider(bytes,
+                      TotalCapacity() - CapacityAround(part, topology_).inside);
     }
   }
 
   // A slab of `length` on a healthy grid: all slabs of one length are alike.
-  void SymmetricBlock(int axis, int length, Family& family) const {
+  void SymmetricBlock(int axis, int length, CutFamily& family) const {
     const GridAxis& along = topology_.axes()[axis];
     const double share = static_cast<double>(length) / along.size;
     if (share * topology_.chips() < 2) return;
@@ -509,22 +358,25 @@ class BoundFinder {
   }
 
   void AddBlock() {
-    Family family;
+    CutFamily family;
     for (int axis = 0; axis < topology_.ici_axes(); ++axis) {
       if (symmetric_) {
-        // The complement of a slab is a slab.
-        for (int length = 1; length < topology_.axes()[axis].size; ++length) {
-          SymmetricBlock(axis, length, family);
+        // The complement of a slab is a slab; bytes and capacity are linear in
+        // the length, so their ratio is largest at an end.
+        const int size = topology_.axes()[axis].size;
+        for (const int length : {1, 2, size - 1}) {
+          if (length >= 1 && length < size) {
+            SymmetricBlock(axis, length, family);
+          }
         }
         continue;
       }
-      ForEachSlab(axis, [&](const std::vector<bool>& set) {
-        ConsiderBlock(set, family);
-      });
+      ForEachSlab(topology_, axis,
+                  [&](const ChipSet& set) { ConsiderBlock(set, family); });
     }
     if (topology_.chips() <= kBoxChips) {
-      ForEachBox(
-          [&](const std::vector<bool>& set) { ConsiderBlock(set, family); });
+      ForEachBox(topology_,
+                 [&](const ChipSet& set) { ConsiderBlock(set, family); });
     }
     AddFamily("block", family);
   }
@@ -568,13 +420,7 @@ class BoundFinder {
       return 0;
     }
     const GridAxis& along = topology_.axes()[axis];
-    double sum = 0;  // over ordered pairs of one line
-    for (int a = 0; a < along.size; ++a) {
-      for (int b = 0; b < along.size; ++b) {
-        const int apart = std::abs(a - b);
-        sum += along.wrap ? std::min(apart, along.size - apart) : apart;
-      }
-    }
+    const double sum = SumOfHops(along);
     const double n = GroupSize(collective_, topology_);
     const double lines = n / along.size;
     return sum * lines * lines / (n * (n - 1));
@@ -622,6 +468,13 @@ std::optional<Bisection> ComputeBisection(const Topology& topology) {
     const int size = topology.axes()[axis].size;
     if (size == 1) continue;
     Bisection cut{.axis = axis, .links = 0, .bandwidth = {}};
+    if (topology.healthy() && !topology.twisted()) {
+      cut.links =
+          topology.chips() / size * (topology.axes()[axis].wrap ? 2 : 1);
+      cut.bandwidth = cut.links * topology.base_bandwidth();
+      if (!least || cut.bandwidth < least->bandwidth) least = cut;
+      continue;
+    }
     double rate = 0;
     topology.ForEachLiveLink([&](LinkId link) {
       const int from = topology.CoordinatesOf(topology.Source(link))[axis];

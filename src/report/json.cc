@@ -24,7 +24,11 @@ Json VerdictJson(const Verdict& verdict) {
 Json ParametersJson(const Parameters& parameters) {
   Json json = Json::object();
   for (const ParameterValue& entry : ListParameters(parameters)) {
-    json[entry.json_key] = OrNull(entry.value);
+    const bool whole = entry.json_key.ends_with("_bytes") ||
+                       entry.json_key.find('_') == std::string::npos;
+    json[entry.json_key] = whole && entry.value
+                               ? Json(static_cast<std::int64_t>(*entry.value))
+                               : OrNull(entry.value);
   }
   return json;
 }

@@ -11,6 +11,15 @@
 #include "base/error.h"
 
 namespace podsim {
+namespace {
+
+std::string FolderOf(const std::string& path) {
+  const auto slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+}  // namespace
 
 OutputFile::OutputFile(std::string path, std::string where)
     : path_(std::move(path)), where_(std::move(where)) {
@@ -21,23 +30,27 @@ OutputFile::OutputFile(std::string path, std::string where)
     throw InputError(where_, "is a directory, expected a file to write");
   }
   // Devices and pipes are written in place.
-  const bool in_place = exists && !S_ISREG(status.st_mode);
-  if (in_place) {
+  if (exists && !S_ISREG(status.st_mode)) {
     file_ = open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+    in_place_ = true;
   } else {
+    const mode_t mode = exists ? status.st_mode & 0777 : 0666;
     temporary_ = path_ + ".tmp-" + std::to_string(getpid());
-    file_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-                 exists ? status.st_mode & 0777 : 0666);
+    // Without a name if the file system can: then an interrupt leaves nothing.
+    file_ =
+        open(FolderOf(path_).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
+    if (file_ < 0) {
+      file_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+                   mode);
+      named_ = file_ >= 0;
+    }
   }
-  if (file_ < 0) {
-    temporary_.clear();
-    Fail("cannot be written");
-  }
+  if (file_ < 0) Fail("cannot be written");
 }
 
 OutputFile::~OutputFile() {
   if (file_ >= 0) close(file_);
-  if (!temporary_.empty()) unlink(temporary_.c_str());
+  if (named_) unlink(temporary_.c_str());
 }
 
 void OutputFile::Fail(const std::string& what) const {
@@ -66,13 +79,22 @@ void OutputFile::Commit() {
     pending_.clear();
     return;
   }
-  if (close(file_) != 0) Fail("cannot be written");
+  if (!in_place_ && !named_) {
+    const std::string open_file = "/proc/self/fd/" + std::to_string(file_);
+    if (linkat(AT_FDCWD, open_file.c_str(), AT_FDCWD, temporary_.c_str(),
+               AT_SYMLINK_FOLLOW) != 0) {
+      Fail("cannot be written");
+    }
+    named_ = true;
+  }
+  const int closed = close(file_);
   file_ = -1;
-  if (temporary_.empty()) return;
+  if (closed != 0) Fail("cannot be written");
+  if (in_place_) return;
   if (rename(temporary_.c_str(), path_.c_str()) != 0) {
     Fail("cannot be replaced");
   }
-  temporary_.clear();
+  named_ = false;
 }
 
 }  // namespace podsim

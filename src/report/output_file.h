@@ -24,9 +24,11 @@ class OutputFile {
 
   std::string path_;
   std::string where_;
-  std::string temporary_;
-  std::string pending_;  // of stdout
+  std::string temporary_;  // name until it is moved over path_
+  std::string pending_;    // of stdout
   int file_ = -1;
+  bool named_ = false;     // temporary_ exists
+  bool in_place_ = false;  // no regular file
 };
 
 }  // namespace podsim

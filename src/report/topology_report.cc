@@ -43,12 +43,6 @@ std::vector<PerByte> BoundsPerByte(const Slice& slice) {
   return list;
 }
 
-std::uint64_t CountLinks(const Topology& topology) {
-  std::uint64_t links = 0;
-  topology.ForEachLiveLink([&](LinkId) { ++links; });
-  return links;
-}
-
 std::string WrapText(const Topology& topology) {
   std::vector<std::string> wraps;
   for (int axis = 0; axis < topology.ici_axes(); ++axis) {
@@ -82,7 +76,7 @@ std::string TopologyTable(const Slice& slice) {
     chips += " of " + std::to_string(topology.chips()) + " (others dead)";
   }
   rows.push_back({"chips", chips});
-  rows.push_back({"links (one way)", std::to_string(CountLinks(topology))});
+  rows.push_back({"links (one way)", std::to_string(CountLiveLinks(topology))});
   rows.push_back(
       {"link bandwidth", ToText(slice.parameters.ici_bandwidth) + " each way" +
                              (topology.uniform() ? "" : " (links differ)")});
@@ -119,7 +113,7 @@ std::string TopologyJson(const Slice& slice) {
                           .twisted = topology.twisted(),
                           .slices = topology.slices(),
                           .chips = topology.live_chips(),
-                          .links = CountLinks(topology),
+                          .links = CountLiveLinks(topology),
                           .diameter = {},
                           .mean_hops = {},
                           .bisection = {},

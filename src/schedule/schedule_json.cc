@@ -44,7 +44,6 @@ class Reader {
       : json_(json), file_(file) {}
 
   void Read() {
-    json_.RejectUnknownKeys({"format", "slice", "collective", "chunks", "ops"});
     ReadCollective(json_.Get("collective"));
     for (const JsonValue& chunk : json_.Get("chunks").Elements()) {
       ReadChunk(chunk);
@@ -83,7 +82,9 @@ class Reader {
       std::vector<ChipId> chips;
       for (const JsonValue& entry : group.Elements()) {
         chips.push_back(ReadChip(entry));
-        if (used[chips.back().value()]) entry.Fail("chip is in two groups");
+        if (used[chips.back().value()]) {
+          entry.Fail("chip " + entry.Excerpt() + " stands twice in the groups");
+        }
         used[chips.back().value()] = true;
       }
       if (chips.empty()) group.Fail("expected at least one chip");
@@ -93,7 +94,15 @@ class Reader {
     if (root && !root->is_null()) meaning.root = ReadChip(*root).value();
     const bool rooted =
         kind_->contributor == Party::kRoot || kind_->receiver == Party::kRoot;
-    if (rooted && !meaning.root) json.Fail("missing key \"root\"");
+    if (!rooted) return;
+    if (!meaning.root) json.Fail("missing key \"root\"");
+    if (meaning.groups.size() != 1) {
+      json.Get("groups").Fail("expected one group, that of the root, got " +
+                              std::to_string(meaning.groups.size()));
+    }
+    if (!used[*meaning.root]) {
+      root->Fail("expected a chip of the group, got " + root->Excerpt());
+    }
   }
 
   std::optional<ChipId> Resolve(Party party, ChipId owner,
@@ -129,6 +138,10 @@ class Reader {
     chunk.owner =
         static_cast<std::uint32_t>(json.Get("owner").AsInteger(0, last));
     chunk.bytes = Bytes(json.Get("bytes").AsInteger(0, INT64_MAX));
+    if (chunk.bytes.value() > INT64_MAX - total_bytes_) {
+      json.Fail("the chunks add up to more than 2^63 - 1 bytes");
+    }
+    total_bytes_ += chunk.bytes.value();
     std::optional<ChipId> target;
     if (const auto entry = json.Find("target")) {
       target = members[static_cast<std::size_t>(entry->AsInteger(0, last))];
@@ -186,14 +199,21 @@ class Reader {
     const auto chunks = static_cast<std::int64_t>(file_.meaning.chunks.size());
     for (const JsonValue& entry : json.Elements()) {
       const auto pair = entry.Elements();
-      if (pair.size() != 2) entry.Fail("expected [first, count]");
+      if (pair.size() != 2) {
+        entry.Fail("expected [first, count], got " + entry.Excerpt());
+      }
       const std::int64_t first = pair[0].AsInteger(0, chunks - 1);
       const std::int64_t count = pair[1].AsInteger(1, chunks - first);
       runs.push_back({static_cast<std::uint32_t>(first),
                       static_cast<std::uint32_t>(count)});
       for (std::int64_t c = first; c < first + count; ++c) {
-        bytes +=
+        const std::int64_t more =
             file_.meaning.chunks[static_cast<std::size_t>(c)].bytes.value();
+        // Only where chunks are listed twice.
+        if (more > INT64_MAX - bytes) {
+          json.Fail("the chunks add up to more than 2^63 - 1 bytes");
+        }
+        bytes += more;
       }
     }
     return {file_.schedule.AddRuns(runs), ChipId(0)};
@@ -301,7 +321,30 @@ class Reader {
   ScheduleFile& file_;
   const KindRow* kind_ = nullptr;
   std::unordered_map<std::string, LinkId> links_;
-  bool broken_ = false;  // the op being read
+  std::int64_t total_bytes_ = 0;  // of all chunks
+  bool broken_ = false;           // the op being read
+};
+
+// ", \"target\": 3" for the kinds whose chunks have one.
+class TargetText {
+ public:
+  TargetText(const CollectiveMeaning& meaning, const Topology& topology) {
+    const KindRow* kind = FindKind(meaning.kind);
+    if (kind == nullptr || kind->receiver != Party::kTarget) return;
+    rank_of_.resize(topology.chips());
+    for (const auto& group : meaning.groups) {
+      for (std::size_t rank = 0; rank < group.size(); ++rank) {
+        rank_of_[group[rank].value()] = rank;
+      }
+    }
+  }
+  std::string Of(const Chunk& chunk) const {
+    if (rank_of_.empty()) return "";
+    return ", \"target\": " + std::to_string(rank_of_[chunk.receiver->value()]);
+  }
+
+ private:
+  std::vector<std::size_t> rank_of_;  // by chip
 };
 
 // Runs of chunk ids as "[[0,2],[5,1]]", adjacent ones joined.
@@ -401,6 +444,7 @@ ScheduleFile ReadScheduleFile(const std::string& path, SliceRequest request) {
     format.Fail("expected \"podsim-schedule/1\", got \"" + format.AsString() +
                 "\"");
   }
+  json.RejectUnknownKeys({"format", "slice", "collective", "chunks", "ops"});
   const JsonValue slice = json.Get("slice");
   if (request.spec.empty()) {
     request.spec = slice.AsString();
@@ -438,11 +482,12 @@ void WriteSchedule(const Schedule& schedule, const CollectiveMeaning& meaning,
         "},\n \"chunks\": [");
   separator = "\n  ";
   const bool name_groups = meaning.groups.size() > 1;
+  const TargetText target(meaning, topology);
   for (const Chunk& chunk : meaning.chunks) {
     write(separator + ("{\"owner\": " + std::to_string(chunk.owner)) +
           ", \"bytes\": " + std::to_string(chunk.bytes.value()) +
           (name_groups ? ", \"group\": " + std::to_string(chunk.group) : "") +
-          "}");
+          target.Of(chunk) + "}");
     separator = ",\n  ";
   }
   write("],\n \"ops\": [");

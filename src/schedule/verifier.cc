@@ -228,6 +228,8 @@ class Replay {
                  const std::uint32_t begin = std::max(first, first_);
                  const std::uint32_t end = std::min(first + count, last_);
                  for (std::uint32_t c = begin; c < end; ++c) {
+                   // Nothing to move, so nothing may have brought it here.
+                   if (meaning_.chunks[c].bytes.value() == 0) continue;
                    if (local) {
                      AddScratch(op, c);
                    } else {

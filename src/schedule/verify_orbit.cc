@@ -153,6 +153,7 @@ class OrbitReplay {
   OrbitReplay(const Program& program, const Topology& topology)
       : program_(program),
         topology_(topology),
+        group_size_(GroupSize(program, topology)),
         invariant_(InvariantAxes(program, topology)),
         grid_(topology, NoFold(topology)),
         placement_(program, grid_),
@@ -245,15 +246,32 @@ class OrbitReplay {
     const OwnerBox group = GroupBox();
     if (program_.flow.all_contribute) {
       ForEachOwner(group, owner, topology_, [&](ChipId chip) {
-        cells_[chip.value()].value = ContributionOf(chip.value());
+        cells_[chip.value()].value = Contribution(chip);
       });
     } else {
-      cells_[owner.value()].value = ContributionOf(owner.value());
+      cells_[owner.value()].value = Contribution(owner);
     }
     for (const std::uint32_t step : steps_of_[q]) {
       ReplayStep(step, owner);
     }
     CheckFinal(owner, q, group);
+  }
+
+  // As in the replay of a schedule: sets of ranks in groups of up to 64.
+  Fingerprint Contribution(ChipId chip) const {
+    if (group_size_ > 64) return ContributionOf(chip.value());
+    const Coordinates at = topology_.CoordinatesOf(chip);
+    int rank = 0;
+    for (std::size_t k = program_.group_axes.size(); k-- > 0;) {
+      const int axis = program_.group_axes[k];
+      rank = rank * topology_.axes()[axis].size + at[axis];
+    }
+    return {1, std::uint64_t{1} << rank, 0};
+  }
+
+  bool CountsTwice(const Fingerprint& a, const Fingerprint& b) const {
+    if (a.count + b.count > group_size_) return true;
+    return group_size_ <= 64 && (a.first & b.first) != 0;
   }
 
   OwnerBox GroupBox() const {
@@ -302,6 +320,9 @@ class OrbitReplay {
       if (to.value.count == 0) {
         Fail(id, dst, " adds into a chunk that is not there");
       }
+      if (CountsTwice(to.value, from.value)) {
+        Fail(id, dst, " adds a contribution a second time");
+      }
       to.value += from.value;
     } else {
       to.value = from.value;
@@ -313,10 +334,6 @@ class OrbitReplay {
   std::uint32_t SenderOf(std::uint32_t step, Role role,
                          std::uint32_t chip) const {
     return role == Role::kSends ? chip : placement_.SourceOfArrival(step, chip);
-  }
-
-  bool Ordered(SiteOp ancestor, SiteOp op) {
-    return FlowsInto(ancestor, op) || order_.IsAncestor(ancestor, op);
   }
 
   // Follows the chunk itself: what `ancestor` wrote was read by a transfer that
@@ -358,8 +375,12 @@ class OrbitReplay {
                     Role role, std::uint32_t chip) {
     const bool ordered =
         memo_.Get(earlier, before, id, role, ClassOf(chip), [&] {
-          return Ordered({earlier, SenderOf(earlier, before, chip)},
-                         {id, SenderOf(id, role, chip)});
+          const SiteOp ancestor{earlier, SenderOf(earlier, before, chip)};
+          const SiteOp op{id, SenderOf(id, role, chip)};
+          // FlowsInto takes it as proved that reads wait for writes.
+          const bool reads = role == Role::kSends;
+          return (!reads && FlowsInto(ancestor, op)) ||
+                 order_.IsAncestor(ancestor, op);
         });
     if (!ordered) {
       Fail(id, chip,
@@ -384,9 +405,9 @@ class OrbitReplay {
     Fingerprint full;
     if (program_.flow.all_contribute) {
       ForEachOwner(group, owner, topology_,
-                   [&](ChipId chip) { full += ContributionOf(chip.value()); });
+                   [&](ChipId chip) { full += Contribution(chip); });
     } else {
-      full = ContributionOf(owner.value());
+      full = Contribution(owner);
     }
     const auto check = [&](ChipId chip) {
       const Fingerprint& value = cells_[chip.value()].value;
@@ -406,6 +427,7 @@ class OrbitReplay {
 
   const Program& program_;
   const Topology& topology_;
+  std::uint32_t group_size_;
   std::vector<bool> invariant_;  // by axis
   bool one_class_ = false;
   FoldedGrid grid_;

@@ -13,21 +13,8 @@ namespace {
 
 constexpr std::size_t kNamedChips = 10;  // in the message of a disconnection
 
-// Sum and maximum of distances over the ordered pairs of one axis.
-struct AxisDistances {
-  int farthest = 0;
-  double sum = 0;  // over all n^2 ordered pairs
-};
-
-AxisDistances OfAxis(const GridAxis& axis) {
-  const double n = axis.size;
-  if (axis.wrap) {
-    const int half = axis.size / 2;
-    // A ring: sum over displacements of min(k, n-k) = floor(n^2/4).
-    return {half,
-            n * static_cast<double>(axis.size / 2) * ((axis.size + 1) / 2)};
-  }
-  return {axis.size - 1, n * (n * n - 1) / 3};  // a line
+int FarthestOnAxis(const GridAxis& axis) {
+  return axis.wrap ? axis.size / 2 : axis.size - 1;
 }
 
 DistanceSummary ClosedForm(const Topology& topology,
@@ -38,9 +25,8 @@ DistanceSummary ClosedForm(const Topology& topology,
   double sum = 0;  // per ordered pair of one group, times members^2
   for (const int a : axes) {
     const double n = topology.axes()[a].size;
-    const AxisDistances one = OfAxis(topology.axes()[a]);
-    summary.diameter += one.farthest;
-    sum += one.sum * (members / n) * (members / n);
+    summary.diameter += FarthestOnAxis(topology.axes()[a]);
+    sum += SumOfHops(topology.axes()[a]) * (members / n) * (members / n);
   }
   if (members > 1) summary.mean_hops = sum / (members * (members - 1));
   return summary;
@@ -201,6 +187,13 @@ std::vector<bool> Reached(const std::vector<std::vector<std::uint32_t>>& next,
 }
 
 }  // namespace
+
+double SumOfHops(const GridAxis& axis) {
+  const double n = axis.size;
+  if (!axis.wrap) return n * (n * n - 1) / 3;
+  // A ring: over all displacements k, min(k, n-k) adds up to floor(n^2/4).
+  return n * static_cast<double>(axis.size / 2) * ((axis.size + 1) / 2);
+}
 
 std::vector<int> HopsFrom(const Topology& topology, ChipId from) {
   std::vector<int> hops(topology.chips(), kUnreachable);

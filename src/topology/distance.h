@@ -31,6 +31,9 @@ DistanceSummary SummariseDistances(const Topology& topology);
 DistanceSummary SummariseDistances(const Topology& topology,
                                    const std::vector<int>& group);
 
+// Hops along one axis, summed over all ordered pairs of one of its lines.
+double SumOfHops(const GridAxis& axis);
+
 // Throws InputError{where, ..} naming chips that cannot reach, or be reached
 // from, the first live chip of their slice.
 void RequireConnected(const Topology& topology, const std::string& where);

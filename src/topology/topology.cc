@@ -243,6 +243,22 @@ std::optional<LinkId> Topology::FindLink(const std::string& name) const {
   return std::nullopt;
 }
 
+std::uint64_t CountLiveLinks(const Topology& topology) {
+  std::uint64_t links = 0;
+  if (topology.is_grid() && topology.healthy()) {
+    for (int a = 0; a < topology.ici_axes(); ++a) {
+      const GridAxis& axis = topology.axes()[a];
+      const int cables = axis.size == 1 ? 0
+                         : axis.wrap    ? axis.size
+                                        : axis.size - 1;
+      links += std::uint64_t{2} * cables * (topology.chips() / axis.size);
+    }
+    return links;
+  }
+  topology.ForEachLiveLink([&](LinkId) { ++links; });
+  return links;
+}
+
 ChipId FirstLiveChip(const Topology& topology) {
   std::uint32_t id = 0;
   while (!topology.Live(ChipId(id))) ++id;

@@ -141,6 +141,9 @@ class Topology {
   std::unordered_map<std::uint32_t, bool> dead_chips_;
 };
 
+// Live links, one way.
+std::uint64_t CountLiveLinks(const Topology& topology);
+
 // The live chip with the smallest id. There must be one.
 ChipId FirstLiveChip(const Topology& topology);
 

@@ -101,8 +101,10 @@ Slice ReadExplicit(const JsonValue& json, const SliceRequest& request) {
   const int chips = static_cast<int>(json.Get("chips").AsInteger(1, kMaxChips));
   std::vector<Cable> cables;
   std::set<std::pair<ChipId, ChipId>> seen;
+  int own_speed = 0;
   for (const JsonValue& entry : json.Get("links").Elements()) {
     cables.push_back(ReadCable(entry, chips, parameters, request.ideal));
+    own_speed += entry.size() == 3 ? 1 : 0;
     const auto [low, high] = std::minmax(cables.back().a, cables.back().b);
     if (!seen.insert({low, high}).second) {
       entry.Fail("the cable " + std::to_string(low.value()) + "-" +
@@ -110,12 +112,22 @@ Slice ReadExplicit(const JsonValue& json, const SliceRequest& request) {
                  " stands twice; give one cable the sum of the bandwidths");
     }
   }
+  std::vector<std::string> warnings = GenerationWarnings(generation);
+  for (const std::string& set : request.sets) {
+    if (own_speed == 0 || (!set.starts_with("ici.bandwidth=") &&
+                           !set.starts_with("ici.hop_latency="))) {
+      continue;
+    }
+    warnings.push_back("--set " + set + " does not change the " +
+                       std::to_string(own_speed) +
+                       " cables of the file that state their own speed");
+  }
   return Slice{.spec = request.spec,
                .generation = generation.name,
                .shape = {},
                .topology = Topology::MakeExplicit(chips, std::move(cables)),
                .parameters = parameters,
-               .warnings = GenerationWarnings(generation)};
+               .warnings = std::move(warnings)};
 }
 
 }  // namespace

@@ -316,8 +316,8 @@ TEST_CASE("any cut of a good text and any changed byte is read or an error",
 
 TEST_CASE("a large object is read in time that grows with its size", "[base]") {
   std::string text = "{";
-  for (int i = 0; i < 200'000; ++i) text += "\"" + std::to_string(i) + "\":0,";
-  const JsonValue root = Parse(text + "\"last\":\"x\"}");
+  for (int i = 0; i < 200'000; ++i) text += '"' + std::to_string(i) + R"(":0,)";
+  const JsonValue root = Parse(text + R"("last":"x"})");
   CHECK(root.size() == 200'001);
   CHECK(root.Get("last").AsString() == "x");
 }

@@ -1,0 +1,137 @@
+#include "cost/cut.h"
+
+namespace podsim {
+
+Groups MakeGroups(const std::vector<std::vector<ChipId>>& lists,
+                  const Topology& topology) {
+  Groups groups;
+  groups.of_chip.assign(topology.chips(), -1);
+  for (const auto& list : lists) {
+    for (const ChipId chip : list) {
+      groups.of_chip[chip.value()] = static_cast<int>(groups.sizes.size());
+    }
+    groups.sizes.push_back(static_cast<int>(list.size()));
+  }
+  return groups;
+}
+
+Groups MakeGroups(const Collective& collective, const Topology& topology) {
+  Groups groups;
+  std::vector<int> index(topology.chips(), -1);
+  for (int id = 0; id < topology.chips(); ++id) {
+    std::uint32_t first = 0;
+    if (topology.is_grid()) {
+      Coordinates at = topology.CoordinatesOf(ChipId(id));
+      for (const int axis : collective.axes) at[axis] = 0;
+      first = topology.ChipAt(at).value();
+    }
+    if (!topology.Live(ChipId(id))) {
+      groups.of_chip.push_back(-1);
+      continue;
+    }
+    if (index[first] < 0) {
+      index[first] = static_cast<int>(groups.sizes.size());
+      groups.sizes.push_back(0);
+    }
+    groups.of_chip.push_back(index[first]);
+    ++groups.sizes[index[first]];
+  }
+  return groups;
+}
+
+std::vector<int> MembersInside(const ChipSet& set, const Groups& groups) {
+  std::vector<int> inside(groups.sizes.size());
+  for (std::size_t id = 0; id < set.size(); ++id) {
+    if (set[id] && groups.of_chip[id] >= 0) ++inside[groups.of_chip[id]];
+  }
+  return inside;
+}
+
+double MustLeave(CollectiveKind kind, double payload, int n, int a,
+                 bool root_inside) {
+  const int b = n - a;
+  if (a == 0 || b == 0) return 0;
+  const double shard = payload / n;
+  switch (kind) {
+    case CollectiveKind::kAllReduce:
+      return payload;
+    case CollectiveKind::kAllGather:
+      return a * shard;
+    case CollectiveKind::kReduceScatter:
+      return b * shard;
+    case CollectiveKind::kAllToAll:
+      return static_cast<double>(a) * b * shard;
+    case CollectiveKind::kBroadcast:
+      return root_inside ? payload : 0;
+    case CollectiveKind::kReduce:
+      return root_inside ? 0 : payload;
+    case CollectiveKind::kGather:
+      return root_inside ? 0 : a * shard;
+    case CollectiveKind::kScatter:
+      return root_inside ? b * shard : 0;
+  }
+  return 0;
+}
+
+CutCapacity CapacityAround(const ChipSet& set, const Topology& topology) {
+  CutCapacity capacity;
+  topology.ForEachLiveLink([&](LinkId link) {
+    const bool from = set[topology.Source(link).value()];
+    const bool to = set[topology.Target(link).value()];
+    const double rate = topology.Bandwidth(link).value();
+    if (from && !to) capacity.out += rate;
+    if (!from && to) capacity.in += rate;
+    if (from && to) capacity.inside += rate;
+  });
+  return capacity;
+}
+
+void ForEachSlab(const Topology& topology, int axis,
+                 const std::function<void(const ChipSet&)>& visit) {
+  const GridAxis& along = topology.axes()[axis];
+  const bool arcs = along.wrap && !topology.twisted();
+  for (int first = 0; first < (arcs ? along.size : 1); ++first) {
+    for (int length = 1; length < along.size; ++length) {
+      ChipSet set(topology.chips());
+      for (int id = 0; id < topology.chips(); ++id) {
+        const int at = topology.CoordinatesOf(ChipId(id))[axis];
+        set[id] = (at - first + along.size) % along.size < length;
+      }
+      visit(set);
+    }
+  }
+}
+
+void ForEachBox(const Topology& topology,
+                const std::function<void(const ChipSet&)>& visit) {
+  const auto& axes = topology.axes();
+  Coordinates lo{}, hi{};
+  const auto visit_box = [&] {
+    ChipSet set(topology.chips());
+    int members = 0;
+    for (int id = 0; id < topology.chips(); ++id) {
+      const Coordinates at = topology.CoordinatesOf(ChipId(id));
+      bool in = true;
+      for (std::size_t a = 0; a < axes.size(); ++a) {
+        in &= at[a] >= lo[a] && at[a] <= hi[a];
+      }
+      set[id] = in;
+      members += in ? 1 : 0;
+    }
+    if (members >= 2 && members < topology.chips()) visit(set);
+  };
+  const auto walk = [&](const auto& self, std::size_t axis) -> void {
+    if (axis == axes.size()) {
+      visit_box();
+      return;
+    }
+    for (lo[axis] = 0; lo[axis] < axes[axis].size; ++lo[axis]) {
+      for (hi[axis] = lo[axis]; hi[axis] < axes[axis].size; ++hi[axis]) {
+        self(self, axis + 1);
+      }
+    }
+  };
+  walk(walk, 0);
+}
+
+}  // namespace podsim

@@ -1,0 +1,75 @@
+#ifndef PODSIM_COST_CUT_H_
+#define PODSIM_COST_CUT_H_
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <vector>
+
+#include "collective/collective.h"
+#include "topology/topology.h"
+
+namespace podsim {
+
+// Sets of chips, what links surround them, and what must cross those: the parts
+// that cost/bounds.cc builds its components from.
+
+// By chip.
+using ChipSet = std::vector<bool>;
+
+// Which chips are in which group; dead chips in none (-1).
+struct Groups {
+  std::vector<int> of_chip;
+  std::vector<int> sizes;
+};
+Groups MakeGroups(const std::vector<std::vector<ChipId>>& lists,
+                  const Topology& topology);
+Groups MakeGroups(const Collective& collective, const Topology& topology);
+
+// Members of each group inside the set.
+std::vector<int> MembersInside(const ChipSet& set, const Groups& groups);
+
+// Bytes that must leave a set with `a` of a group's n members inside, for every
+// schedule: all shards of its members (all-gather), the sum over it
+// (all-reduce, reduce), the partial sums of the others' shards
+// (reduce-scatter), ..
+double MustLeave(CollectiveKind kind, double payload, int n, int a,
+                 bool root_inside);
+
+// Bytes/s of the live links out of, into, and inside a set.
+struct CutCapacity {
+  double out = 0;
+  double in = 0;
+  double inside = 0;
+};
+CutCapacity CapacityAround(const ChipSet& set, const Topology& topology);
+
+// Every arc of consecutive coordinates of a wrapped axis; every prefix of an
+// unwrapped one, and of any axis of a twisted slice.
+void ForEachSlab(const Topology& topology, int axis,
+                 const std::function<void(const ChipSet&)>& visit);
+
+// Every axis-aligned box of at least 2 and fewer than all chips, without wrap
+// crossing.
+void ForEachBox(const Topology& topology,
+                const std::function<void(const ChipSet&)>& visit);
+
+// A family of cuts: the seconds of its worst member.
+class CutFamily {
+ public:
+  void Consider(double bytes, double capacity) {
+    if (bytes <= 0) return;
+    worst_ = std::max(worst_, capacity > 0
+                                  ? bytes / capacity
+                                  : std::numeric_limits<double>::infinity());
+  }
+  bool present() const { return worst_ > 0; }  // some member needs bytes
+  double seconds() const { return worst_; }
+
+ private:
+  double worst_ = 0;
+};
+
+}  // namespace podsim
+
+#endif  // PODSIM_COST_CUT_H_
