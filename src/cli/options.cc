@@ -1,10 +1,12 @@
 #include "cli/options.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
 
 #include "base/error.h"
 #include "base/parse_units.h"
+#include "base/text.h"
 #include "report/version.h"
 
 namespace podsim {
@@ -76,6 +78,23 @@ void AddCollective(CLI::App& app, CliOptions& options, bool many) {
 
 void AddLowering(CLI::App& app, CliOptions& options, const char* help) {
   app.add_option("--lowering", options.lowerings, help)->take_all();
+}
+
+// CLI11 only says that a command is missing.
+void RequireKnownCommand(const CLI::App& app, int argc, char** argv) {
+  std::vector<std::string> known;
+  for (const CLI::App* command : app.get_subcommands({})) {
+    known.push_back(command->get_name());
+  }
+  const std::string first = argc > 1 ? argv[1] : "";
+  if (first.empty() || first[0] == '-' ||
+      std::find(known.begin(), known.end(), first) != known.end()) {
+    return;
+  }
+  const auto near = Similar(first, known);
+  throw InputError("", "unknown command \"" + first + "\"" +
+                           (near ? "; did you mean \"" + *near + "\"?" : "") +
+                           " (known: " + Join(known, ", ") + ")");
 }
 
 }  // namespace
@@ -155,6 +174,7 @@ bool ParseCommandLine(int argc, char** argv, CliOptions& options) {
     list->add_flag("--json{-}", options.json, "JSON instead of the table");
   }
 
+  RequireKnownCommand(app, argc, argv);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {

@@ -37,8 +37,9 @@ struct TopologySummary {
   };
   std::string slice;
   std::string generation;
-  Shape shape;             // empty: explicit links
-  std::vector<bool> wrap;  // likewise
+  Shape shape;                    // empty: explicit links
+  std::vector<std::string> axes;  // "x", ..; likewise
+  std::vector<bool> wraps;        // by axis
   bool twisted = false;
   int slices = 1;
   int chips = 0;            // live ones

@@ -33,10 +33,12 @@ std::string Plural(std::int64_t count, const std::string& noun) {
 // What the numbers rest on, in one line.
 std::string Heading(const Slice& slice) {
   const Parameters& p = slice.parameters;
-  std::string text = slice.spec + ": " +
-                     Plural(slice.topology.live_chips(), "chip") + ", links " +
-                     ToText(p.ici_bandwidth) + " each way, alpha " +
-                     ToText(p.ici_hop_latency) + " per hop";
+  std::string text =
+      slice.spec + ": " + Plural(slice.topology.live_chips(), "chip");
+  text += slice.topology.uniform()
+              ? ", links " + ToText(p.ici_bandwidth) + " each way, alpha " +
+                    ToText(p.ici_hop_latency) + " per hop"
+              : ", links differ";
   if (p.ici_message_overhead.value() > 0) {
     text += ", o " + ToText(p.ici_message_overhead) + " per message";
   }
@@ -85,7 +87,7 @@ std::string PointsTable(const Slice& slice, const std::vector<Point>& points,
   }
   if (!not_applicable.empty()) {
     text += "does not apply here:\n";
-    for (const NotApplicable& entry : not_applicable) {
+    for (const NotApplicable& entry : JoinReasons(not_applicable)) {
       text += "  " + entry.lowering + ": " + entry.reason + "\n";
     }
   }

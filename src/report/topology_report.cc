@@ -51,6 +51,17 @@ std::string WrapText(const Topology& topology) {
   return wraps.empty() ? "none" : Join(wraps, ", ");
 }
 
+// "45GB/s to 90GB/s" over the live links.
+std::string RateRange(const Topology& topology) {
+  BytesPerSecond least = topology.base_bandwidth();
+  BytesPerSecond most = BytesPerSecond(0);
+  topology.ForEachLiveLink([&](LinkId link) {
+    least = std::min(least, topology.Bandwidth(link));
+    most = std::max(most, topology.Bandwidth(link));
+  });
+  return least == most ? ToText(most) : ToText(least) + " to " + ToText(most);
+}
+
 std::string Quoted(const std::string& text) {
   std::string quoted = "\"";
   for (const char c : text) {
@@ -77,9 +88,10 @@ std::string TopologyTable(const Slice& slice) {
   }
   rows.push_back({"chips", chips});
   rows.push_back({"links (one way)", std::to_string(CountLiveLinks(topology))});
-  rows.push_back(
-      {"link bandwidth", ToText(slice.parameters.ici_bandwidth) + " each way" +
-                             (topology.uniform() ? "" : " (links differ)")});
+  rows.push_back({"link bandwidth",
+                  topology.uniform()
+                      ? ToText(slice.parameters.ici_bandwidth) + " each way"
+                      : RateRange(topology) + " each way, links differ"});
   if (topology.is_grid()) {
     rows.push_back({"wrapped axes", WrapText(topology)});
     rows.push_back({"twisted", topology.twisted() ? "yes" : "no"});
@@ -109,7 +121,8 @@ std::string TopologyJson(const Slice& slice) {
   TopologySummary summary{.slice = slice.spec,
                           .generation = slice.generation,
                           .shape = slice.shape,
-                          .wrap = {},
+                          .axes = {},
+                          .wraps = {},
                           .twisted = topology.twisted(),
                           .slices = topology.slices(),
                           .chips = topology.live_chips(),
@@ -119,7 +132,8 @@ std::string TopologyJson(const Slice& slice) {
                           .bisection = {},
                           .bounds = {}};
   for (int axis = 0; topology.is_grid() && axis < topology.ici_axes(); ++axis) {
-    summary.wrap.push_back(topology.axes()[axis].wrap);
+    summary.axes.push_back(AxisName(topology, axis));
+    summary.wraps.push_back(topology.axes()[axis].wrap);
   }
   const DistanceSummary distances = SummariseDistances(topology);
   summary.diameter = distances.diameter;

@@ -146,13 +146,10 @@ LoweredCollective LowerCollective(const Collective& collective,
   }
   std::optional<LoweredCollective> best, untried;
   double best_time = 0;
-  std::vector<std::string> reasons;
+  std::vector<NotApplicable> reasons;
   for (const LoweringSpec& candidate : SpecsForAuto()) {
     if (const auto reason = WhyNot(candidate, collective, slice.topology)) {
-      const std::string text = candidate.name + ": " + *reason;
-      if (std::find(reasons.begin(), reasons.end(), text) == reasons.end()) {
-        reasons.push_back(text);
-      }
+      reasons.push_back({candidate.name, *reason});
       continue;
     }
     LoweredCollective lowered = LowerWith(candidate, collective, slice);
@@ -166,9 +163,34 @@ LoweredCollective LowerCollective(const Collective& collective,
   }
   if (best) return *std::move(best);
   if (untried) return *std::move(untried);
+  FailNothingApplies(collective, reasons, where);
+}
+
+void FailNothingApplies(const Collective& collective,
+                        const std::vector<NotApplicable>& reasons,
+                        const std::string& where) {
+  std::vector<std::string> kinds;
+  bool known = false;
+  for (const Lowering& row : Lowerings()) {
+    for (const CollectiveKind kind : row.kinds) {
+      known |= kind == collective.kind;
+      if (std::find(kinds.begin(), kinds.end(), ToText(kind)) == kinds.end()) {
+        kinds.emplace_back(ToText(kind));
+      }
+    }
+  }
+  if (!known) {
+    throw InputError(where, std::string("this version has no lowering for ") +
+                                ToText(collective.kind) + ", only for " +
+                                Join(kinds, ", ") +
+                                "; --engine bound gives its bounds");
+  }
+  std::string text;
+  for (const NotApplicable& entry : JoinReasons(reasons)) {
+    text += "\n  " + entry.lowering + ": " + entry.reason;
+  }
   throw InputError(where, std::string("no lowering applies to this ") +
-                              ToText(collective.kind) + ":\n  " +
-                              Join(reasons, "\n  "));
+                              ToText(collective.kind) + ":" + text);
 }
 
 Verdict VerifyLowered(const LoweredCollective& lowered, const Slice& slice,

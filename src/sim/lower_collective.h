@@ -41,6 +41,11 @@ LoweredCollective LowerCollective(const Collective& collective,
                                   const std::optional<LoweringSpec>& spec,
                                   const std::string& where);
 
+// The error of a collective that no lowering applies to, with the reasons.
+[[noreturn]] void FailNothingApplies(const Collective& collective,
+                                     const std::vector<NotApplicable>& reasons,
+                                     const std::string& where);
+
 // Proves the program: by orbit if every chunk has bytes, else by replay of the
 // unfolded schedule (`kFull`: always), skipped above 20 million accesses.
 // A violation of a lowering of ours is an internal error.

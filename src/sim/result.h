@@ -51,6 +51,10 @@ struct NotApplicable {
   std::string reason;
 };
 
+// One entry per reason, the lowerings that share it joined by commas.
+std::vector<NotApplicable> JoinReasons(
+    const std::vector<NotApplicable>& reasons);
+
 // What the core of one chip did, and what the step cost.
 struct StepCollective {
   std::string id;

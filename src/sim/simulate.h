@@ -23,7 +23,8 @@ Point SimulateCollective(const Collective& collective, const Slice& slice,
                          PhaseTimes& times);
 
 // Every applicable lowering of `compare`, fastest first, and why the others do
-// not apply.
+// not apply. Throws InputError with the reasons if none does (the bounds alone
+// with the engine `bound`).
 struct Comparison {
   std::vector<Point> points;
   std::vector<NotApplicable> not_applicable;

@@ -183,6 +183,12 @@ Comparison CompareLowerings(const Collective& collective, const Slice& slice,
     comparison.points.push_back(
         SimulateCollective(collective, slice, spec, spec.name, options, times));
   }
+  if (comparison.points.empty() && options.engine == EngineKind::kBound) {
+    comparison.points.push_back(SimulateCollective(
+        collective, slice, std::nullopt, "compare", options, times));
+  } else if (comparison.points.empty()) {
+    FailNothingApplies(collective, comparison.not_applicable, "compare");
+  }
   // Rounded, so that equal times stay in table order.
   const auto seconds = [](const Point& point) {
     const double time = point.time_s.value_or(point.closed_form_s.value_or(0));
