@@ -202,7 +202,9 @@ bool MaySuggest(std::string_view name, std::string_view unit) {
   constexpr auto kNone = std::string_view::npos;
   const bool same_bits =
       (name.find("bit") == kNone) == (unit.find("bit") == kNone);
-  return same_bits && Lower(name[0]) == Lower(unit[0]);
+  const bool binary = unit.size() > 1 && Lower(unit[1]) == 'i';
+  const bool name_binary = name.size() > 1 && name[1] == 'i';
+  return same_bits && binary == name_binary && Lower(name[0]) == Lower(unit[0]);
 }
 
 // The known unit that was meant, as far as one can tell.

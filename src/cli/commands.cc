@@ -48,6 +48,9 @@ class Outputs {
  public:
   explicit Outputs(const CliOptions& options)
       : table_(options.json != "-" && options.csv != "-") {
+    RequireDifferent({{"--json", options.json},
+                      {"--csv", options.csv},
+                      {"--timing", options.timing}});
     Open(options.json, "--json", json_);
     Open(options.csv, "--csv", csv_);
     Open(options.timing, "--timing", timing_);
@@ -69,6 +72,23 @@ class Outputs {
   }
 
  private:
+  struct Target {
+    const char* flag;
+    const std::string& path;
+  };
+  // Of two outputs in one place the first would be lost.
+  static void RequireDifferent(std::initializer_list<Target> targets) {
+    for (const Target& target : targets) {
+      for (const Target& other : targets) {
+        if (&other == &target) break;
+        if (target.path.empty() || other.path != target.path) continue;
+        throw InputError(std::string(target.flag) + " " + target.path,
+                         std::string("is where ") + other.flag +
+                             " goes too; expected another file");
+      }
+    }
+  }
+
   static void Open(const std::string& path, const char* flag,
                    std::unique_ptr<OutputFile>& file) {
     if (path.empty()) return;
@@ -87,7 +107,7 @@ class Outputs {
 
 std::vector<Collective> CollectivesOf(const CliOptions& options,
                                       const Slice& slice) {
-  const CollectiveKind kind = ParseCollectiveKind(options.kind, "collective");
+  const CollectiveKind kind = ParseCollectiveKind(options.kind, "KIND");
   std::vector<int> axes = AllAxes(slice.topology);
   if (!options.axes.empty()) {
     axes = ParseAxes(options.axes, slice.topology, "--axes");
@@ -102,6 +122,7 @@ std::vector<Collective> CollectivesOf(const CliOptions& options,
   std::vector<Collective> collectives;
   for (const Bytes payload : ParseByteList(options.bytes, "--bytes")) {
     collectives.push_back({.kind = kind, .payload = payload, .axes = axes});
+    RequireCountable(collectives.back(), slice.topology, "--bytes");
   }
   return collectives;
 }
@@ -164,7 +185,7 @@ int RunLower(const CliOptions& options) {
   const LoweredCollective lowered =
       LowerCollective(collectives[0], slice, lowering, "--lowering");
   RequireMemory(CountTransfers(lowered.program, slice.topology), sim,
-                "--max-memory");
+                "--max-memory", "take fewer chips or batches");
   VerifyLowered(lowered, slice, sim);
   const Bytes payload = collectives[0].payload;
   const Schedule schedule = Instantiate(lowered.program, slice.topology,
@@ -211,6 +232,11 @@ int RunVerify(const CliOptions& options) {
 int SimulateScheduleFile(const CliOptions& options) {
   if (!options.lowerings.empty()) {
     throw InputError("--lowering", "a schedule is lowered already");
+  }
+  if (options.fold == "on") {
+    throw InputError("--fold on",
+                     "a schedule is simulated as it stands, on every chip; "
+                     "leave it out");
   }
   const SimOptions sim = SimOptionsOf(options);
   Outputs outputs(options);

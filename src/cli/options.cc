@@ -19,6 +19,26 @@ constexpr char kFooter[] =
     "Exit status: 0 done; 1 the answer is no (violations); 2 usage or input.\n"
     "Quantities have units: 64MiB, 90GB/s, 1us. See README.md and docs/.";
 
+// What CLI11's own checks would say in other words.
+CLI::Validator OneOf(std::vector<std::string> known) {
+  return CLI::Validator(
+      [known](const std::string& value) -> std::string {
+        if (std::find(known.begin(), known.end(), value) != known.end()) {
+          return "";
+        }
+        return "expected " + Join(known, " or ") + ", got \"" + value + "\"";
+      },
+      Join(known, "|"));
+}
+
+CLI::Validator NotEmpty() {
+  return CLI::Validator(
+      [](const std::string& value) -> std::string {
+        return value.empty() ? "must not be empty" : "";
+      },
+      "");
+}
+
 void AddSlice(CLI::App& app, CliOptions& options, bool required) {
   app.add_option("--slice", options.slice,
                  "v5p:4x4x8[:twisted|:mesh|:torus|:wrap=xz], 2*v5e:16x16, or a "
@@ -29,11 +49,11 @@ void AddSlice(CLI::App& app, CliOptions& options, bool required) {
 void AddHardware(CLI::App& app, CliOptions& options) {
   app.add_option("--set", options.sets,
                  "override a parameter: ici.bandwidth=200GB/s (repeatable)")
-      ->take_all();
+      ->allow_extra_args(false);
   app.add_option("--fault", options.faults,
                  "link:1,2,3:x+ (the cable), ...:oneway, ...=50%, chip:1,2,3 "
                  "(repeatable)")
-      ->take_all();
+      ->allow_extra_args(false);
   app.add_flag("--ideal", options.ideal,
                "no latencies, overheads and launch costs");
 }
@@ -42,28 +62,33 @@ void AddSimulation(CLI::App& app, CliOptions& options) {
   AddHardware(app, options);
   app.add_option("--engine", options.engine,
                  "pod: simulate transfer by transfer; bound: lower bounds only")
-      ->check(CLI::IsMember({"pod", "bound"}));
+      ->check(OneOf({"pod", "bound"}));
   app.add_option("--network", options.network, "how transfers share links")
-      ->check(CLI::IsMember({"fluid"}));
+      ->check(OneOf({"fluid"}));
   app.add_option("--fold", options.fold,
                  "auto: simulate one chip per class where exact; on: also pad "
                  "the payload to equal shards; off: every chip")
-      ->check(CLI::IsMember({"auto", "on", "off"}));
+      ->check(OneOf({"auto", "on", "off"}));
   app.add_option("--verify", options.verify,
                  "prove the schedule: auto (orbit if the program allows, else "
                  "replay), full (replay), off")
-      ->check(CLI::IsMember({"auto", "full", "off"}));
+      ->check(OneOf({"auto", "full", "off"}));
   app.add_option("--max-memory", options.max_memory,
                  "refuse runs predicted to need more, e.g. 8GiB (default 80 % "
-                 "of what is available)");
+                 "of what is available)")
+      ->check(NotEmpty());
   app.add_option("--timing", options.timing,
-                 "write CPU seconds by phase and peak memory to this file");
+                 "write CPU seconds by phase and peak memory to this file")
+      ->check(NotEmpty());
   app.add_option("--json", options.json,
-                 "write the result as JSON to this file, or - for stdout");
+                 "write the result as JSON to this file, or - for stdout")
+      ->check(NotEmpty());
 }
 
 void AddCollective(CLI::App& app, CliOptions& options, bool many) {
-  app.add_option("kind", options.kind, "all-reduce, all-gather, reduce-scatter")
+  app.add_option("KIND", options.kind,
+                 "all-reduce, all-gather, reduce-scatter; with --engine bound "
+                 "also all-to-all, broadcast, reduce, gather, scatter")
       ->required();
   app.add_option("--bytes", options.bytes,
                  many ? "payload S (nccl-tests): 64MiB, 1KiB,1MiB, 1KiB..4GiB, "
@@ -73,11 +98,26 @@ void AddCollective(CLI::App& app, CliOptions& options, bool many) {
   AddSlice(app, options, /*required=*/true);
   app.add_option("--axes", options.axes,
                  "groups: all sub-tori spanned by these axes at once, e.g. x,y "
-                 "(default: all chips)");
+                 "(default: all chips)")
+      ->check(NotEmpty());
 }
 
 void AddLowering(CLI::App& app, CliOptions& options, const char* help) {
-  app.add_option("--lowering", options.lowerings, help)->take_all();
+  app.add_option("--lowering", options.lowerings, help)
+      ->allow_extra_args(false);
+}
+
+CLI::Option* AddJsonFlag(CLI::App& app, CliOptions& options) {
+  return app
+      .add_flag("--json{-}", options.json,
+                "JSON to stdout instead of the table")
+      ->check(CLI::Validator(
+          [](const std::string& value) -> std::string {
+            return value == "-" ? ""
+                                : "takes no value, got \"" + value +
+                                      "\"; the JSON goes to stdout";
+          },
+          ""));
 }
 
 // CLI11 only says that a command is missing.
@@ -86,15 +126,44 @@ void RequireKnownCommand(const CLI::App& app, int argc, char** argv) {
   for (const CLI::App* command : app.get_subcommands({})) {
     known.push_back(command->get_name());
   }
-  const std::string first = argc > 1 ? argv[1] : "";
-  if (first.empty() || first[0] == '-' ||
-      std::find(known.begin(), known.end(), first) != known.end()) {
-    return;
+  if (argc <= 1) {
+    throw InputError("", "expected a command (known: " + Join(known, ", ") +
+                             "); see `podsim --help`");
   }
+  const std::string first = argv[1];
+  for (const char* flag : {"-h", "--help", "--version"}) {
+    if (first == flag) return;
+  }
+  if (std::find(known.begin(), known.end(), first) != known.end()) return;
   const auto near = Similar(first, known);
   throw InputError("", "unknown command \"" + first + "\"" +
                            (near ? "; did you mean \"" + *near + "\"?" : "") +
                            " (known: " + Join(known, ", ") + ")");
+}
+
+// Names the first argument that the command does not take; CLI11 lists them
+// all, in no helpful order.
+void RejectUnknown(const CLI::App& command) {
+  const std::vector<std::string> left = command.remaining();
+  const std::string help = "; see `podsim " + command.get_name() + " --help`";
+  const auto flag = std::find_if(
+      left.begin(), left.end(),
+      [](const std::string& text) { return text.starts_with("-"); });
+  if (flag == left.end() && left.empty()) return;
+  if (flag == left.end()) {
+    throw InputError("", "unexpected argument \"" + left[0] + "\"" + help);
+  }
+  std::vector<std::string> known;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) known.push_back(name);
+  }
+  const std::size_t begin =
+      std::min(flag->find_first_not_of('-'), flag->size());
+  const auto near =
+      Similar(flag->substr(begin, flag->find('=') - begin), known);
+  throw InputError("", "unknown flag \"" + *flag + "\"" +
+                           (near ? "; did you mean \"--" + *near + "\"?" : "") +
+                           help);
 }
 
 }  // namespace
@@ -111,7 +180,8 @@ bool ParseCommandLine(int argc, char** argv, CliOptions& options) {
       ->add_option("FILE", options.file,
                    "podsim-workload/1 or "
                    "podsim-schedule/1")
-      ->required();
+      ->required()
+      ->check(NotEmpty());
   AddSlice(*simulate, options, /*required=*/false);
   AddLowering(*simulate, options,
               "KIND=NAME: lower every collective of this "
@@ -125,9 +195,11 @@ bool ParseCommandLine(int argc, char** argv, CliOptions& options) {
               "auto (default), all, or NAME[:key=value,...], see `podsim "
               "lowerings`");
   AddSimulation(*collective, options);
-  collective->add_option("--csv", options.csv,
-                         "write the result as CSV to this file, or - for "
-                         "stdout");
+  collective
+      ->add_option("--csv", options.csv,
+                   "write the result as CSV to this file, or - for "
+                   "stdout")
+      ->check(NotEmpty());
 
   CLI::App* compare = app.add_subcommand(
       "compare",
@@ -135,43 +207,52 @@ bool ParseCommandLine(int argc, char** argv, CliOptions& options) {
       "others do not");
   AddCollective(*compare, options, /*many=*/true);
   AddSimulation(*compare, options);
-  compare->add_option("--csv", options.csv,
-                      "write the result as CSV to this file, or - for stdout");
+  compare
+      ->add_option("--csv", options.csv,
+                   "write the result as CSV to this file, or - for stdout")
+      ->check(NotEmpty());
 
   CLI::App* lower =
       app.add_subcommand("lower", "write the schedule of a collective");
   AddCollective(*lower, options, /*many=*/false);
   AddLowering(*lower, options, "auto (default) or NAME[:key=value,...]");
   AddHardware(*lower, options);
-  lower->add_option("--max-memory", options.max_memory,
-                    "refuse runs predicted to need more, e.g. 8GiB");
+  lower
+      ->add_option("--max-memory", options.max_memory,
+                   "refuse runs predicted to need more, e.g. 8GiB")
+      ->check(NotEmpty());
   lower
       ->add_option("-o,--output", options.output,
                    "file to write (podsim-schedule/1), or - for stdout")
-      ->required();
+      ->required()
+      ->check(NotEmpty());
 
   CLI::App* verify = app.add_subcommand(
       "verify",
       "prove that a schedule computes its collective, or list the "
       "violations (exit 1)");
-  verify->add_option("FILE", options.file, "podsim-schedule/1")->required();
+  verify->add_option("FILE", options.file, "podsim-schedule/1")
+      ->required()
+      ->check(NotEmpty());
   AddSlice(*verify, options, /*required=*/false);
-  verify->add_option("--fault", options.faults, "as in simulate")->take_all();
+  verify->add_option("--fault", options.faults, "as in simulate")
+      ->allow_extra_args(false);
 
   CLI::App* topology = app.add_subcommand(
       "topology", "chips, links, distances, bisection and bounds of a slice");
   topology->add_option("SLICE", options.slice, "as --slice, or a topology file")
       ->required();
   AddHardware(*topology, options);
-  topology->add_flag("--json{-}", options.json, "JSON instead of the table");
-  topology->add_flag("--dot", options.dot, "Graphviz instead of the table");
+  CLI::Option* json = AddJsonFlag(*topology, options);
+  topology->add_flag("--dot", options.dot, "Graphviz instead of the table")
+      ->excludes(json);
 
   for (const auto& [name, help] :
        {std::pair("lowerings", "the table of lowerings"),
         std::pair("generations",
                   "the numbers of each TPU generation, with sources")}) {
     CLI::App* list = app.add_subcommand(name, help);
-    list->add_flag("--json{-}", options.json, "JSON instead of the table");
+    AddJsonFlag(*list, options);
   }
 
   RequireKnownCommand(app, argc, argv);
@@ -180,13 +261,14 @@ bool ParseCommandLine(int argc, char** argv, CliOptions& options) {
   } catch (const CLI::CallForHelp&) {
     std::cout << (app.get_subcommands().empty()
                       ? app.help()
-                      : app.get_subcommands()[0]->help());
+                      : app.get_subcommands()[0]->help("podsim"));
     return false;
   } catch (const CLI::CallForVersion&) {
     std::cout << "podsim " << kVersion << "\n";
     return false;
   } catch (const CLI::ParseError& error) {
     const auto used = app.get_subcommands();
+    if (!used.empty()) RejectUnknown(*used[0]);
     throw InputError("", std::string(error.what()) + "; see `podsim " +
                              (used.empty() ? "" : used[0]->get_name() + " ") +
                              "--help`");

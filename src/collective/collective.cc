@@ -1,9 +1,11 @@
 #include "collective/collective.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/check.h"
 #include "base/error.h"
+#include "base/parse_units.h"
 #include "base/text.h"
 
 namespace podsim {
@@ -60,6 +62,18 @@ int GroupSize(const Collective& collective, const Topology& topology) {
   int size = 1;
   for (const int axis : collective.axes) size *= topology.axes()[axis].size;
   return size;
+}
+
+void RequireCountable(const Collective& collective, const Topology& topology,
+                      const std::string& where) {
+  // An all-reduce moves 2S(n-1) bytes in each group; with room for padding.
+  const Bytes most(std::numeric_limits<std::int64_t>::max() / 4 /
+                   topology.chips());
+  if (collective.payload <= most) return;
+  throw InputError(where, "expected at most " + ToText(most) + " on " +
+                              std::to_string(topology.chips()) +
+                              " chips, got " + ToText(collective.payload) +
+                              ": the traffic could not be counted");
 }
 
 std::vector<int> AllAxes(const Topology& topology) {

@@ -41,6 +41,11 @@ struct Collective {
 // Chips of one group; of a group of all chips only the live ones count.
 int GroupSize(const Collective& collective, const Topology& topology);
 
+// Throws InputError{where, ..} if the bytes that the collective moves, counted
+// once per hop, might not fit 63 bits.
+void RequireCountable(const Collective& collective, const Topology& topology,
+                      const std::string& where);
+
 // All ICI axes: one group per slice.
 std::vector<int> AllAxes(const Topology& topology);
 

@@ -70,7 +70,7 @@ void SetKey(const std::string& key, const std::string& value,
   if (key == "axis_primitive") {
     spec.axis_primitive = ParsePrimitive(value, where);
   } else if (key == "batches") {
-    spec.batches = ParseCount(value, 1, kMaxBatches, where);
+    spec.batches = ParseCount(value, 1, kMaxBatches, where + ": batches");
   } else if (value == "balanced") {
     spec.balanced = true;
   } else {
@@ -281,6 +281,35 @@ std::optional<std::string> WhyNot(const LoweringSpec& spec,
 Program Lower(const LoweringSpec& spec, const Collective& collective,
               const Topology& topology) {
   return FindLowering(spec.name)->lower(collective, topology, spec);
+}
+
+std::uint64_t CountSteps(const LoweringSpec& spec, const Collective& collective,
+                         const Topology& topology) {
+  const std::vector<int> active = ActiveAxes(collective, topology);
+  std::uint64_t per_parcel = 0;
+  for (const int axis : active) {
+    const auto n = static_cast<std::uint64_t>(topology.axes()[axis].size);
+    // On a line every position sends its own steps.
+    per_parcel += topology.axes()[axis].wrap ? 2 * n : n * n;
+  }
+  const std::uint64_t parts = spec.name == "bucket-rotated" ? active.size() : 1;
+  const int phases = collective.kind == CollectiveKind::kAllReduce ? 2 : 1;
+  return per_parcel * parts * spec.batches * phases;
+}
+
+bool IsRedundant(const LoweringSpec& spec, const Collective& collective,
+                 const Topology& topology) {
+  const std::vector<int> active = ActiveAxes(collective, topology);
+  bool any_wrap = false;
+  bool equal = true;
+  for (const int axis : active) {
+    const GridAxis& along = topology.axes()[axis];
+    any_wrap |= along.wrap;
+    equal &= along.size == topology.axes()[active[0]].size &&
+             along.wrap == topology.axes()[active[0]].wrap;
+  }
+  if (spec.axis_primitive != AxisPrimitive::kShort && !any_wrap) return true;
+  return spec.balanced && equal && spec.batches == 1;
 }
 
 std::vector<LoweringSpec> SpecsToCompare() {

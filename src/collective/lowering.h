@@ -71,6 +71,15 @@ std::optional<std::vector<double>> ResolveFractions(
     const LoweringSpec& spec, const Collective& collective,
     const Topology& topology);
 
+// About how many steps Lower would emit, without emitting them.
+std::uint64_t CountSteps(const LoweringSpec& spec, const Collective& collective,
+                         const Topology& topology);
+
+// Another spec of the table means the same steps here: an axis_primitive where
+// no axis wraps, balanced fractions where they are equal.
+bool IsRedundant(const LoweringSpec& spec, const Collective& collective,
+                 const Topology& topology);
+
 // What `compare` runs: every lowering, bucket and bucket-rotated once per
 // axis_primitive.
 std::vector<LoweringSpec> SpecsToCompare();

@@ -52,6 +52,19 @@ class BoundFinder {
     return std::move(bounds_);
   }
 
+  Seconds TrafficTime() {
+    if (Find().binding().name == "none") return Seconds(0);
+    switch (collective_.kind) {
+      case CollectiveKind::kAllReduce:
+        return Seconds(EdgesSeconds());
+      case CollectiveKind::kAllGather:
+      case CollectiveKind::kReduceScatter:
+        return Seconds(GossipSeconds());
+      default:
+        return Seconds(0);
+    }
+  }
+
  private:
   int LargestGroup() const {
     if (symmetric_) return GroupSize(collective_, topology_);
@@ -115,7 +128,20 @@ class BoundFinder {
       return farthest;
     }
     const std::vector<int> hops = HopsFrom(topology_, root_);
-    return *std::max_element(hops.begin(), hops.end());
+    // A link may have died in one direction only.
+    const bool one_way_in =
+        !topology_.healthy() && (collective_.kind == CollectiveKind::kReduce ||
+                                 collective_.kind == CollectiveKind::kGather);
+    int farthest = 0;
+    for (std::size_t chip = 0; chip < hops.size(); ++chip) {
+      if (groups_.of_chip[chip] != groups_.of_chip[root_.value()]) continue;
+      farthest = std::max(
+          farthest, one_way_in
+                        ? HopsFrom(topology_, ChipId(static_cast<std::uint32_t>(
+                                                  chip)))[root_.value()]
+                        : hops[chip]);
+    }
+    return farthest;
   }
 
   // ---- cuts -------------------------------------------------------------
@@ -128,6 +154,7 @@ class BoundFinder {
       const int n = groups_.sizes[g];
       const bool root_here =
           groups_.of_chip[root_.value()] == static_cast<int>(g);
+      if (IsRooted() && !root_here) continue;  // nothing to do
       const bool root_inside = root_here && set[root_.value()];
       out += MustLeave(collective_.kind, payload_, n, inside[g], root_inside);
       in += MustLeave(collective_.kind, payload_, n, n - inside[g],
@@ -195,13 +222,13 @@ class BoundFinder {
       }
     }
     if (!symmetric_ && groups_.of_chip[chip.value()] < 0) return;
+    if (IsRooted() && !RootInGroupOf(chip)) return;  // nothing to do
     const int n = symmetric_ ? GroupSize(collective_, topology_)
                              : groups_.sizes[groups_.of_chip[chip.value()]];
     const bool is_root = chip == root_;
     family.Consider(MustLeave(collective_.kind, payload_, n, 1, is_root),
                     out_rate);
-    family.Consider(MustLeave(collective_.kind, payload_, n, n - 1,
-                              !is_root && RootInGroupOf(chip)),
+    family.Consider(MustLeave(collective_.kind, payload_, n, n - 1, !is_root),
                     in_rate);
   }
 
@@ -240,17 +267,22 @@ class BoundFinder {
         IsRooted() ? 1.0 : static_cast<double>(topology_.chips()) / n;
     const double capacity = (along.wrap ? 2.0 : 1.0) * topology_.chips() /
                             along.size * topology_.base_bandwidth().value();
-    // What must leave grows, falls, or peaks in the middle with the length.
-    for (const int length :
-         {1, along.size / 2, (along.size + 1) / 2, along.size - 1}) {
+    const int root_at = topology_.CoordinatesOf(root_)[axis];
+    const auto leaves = [&](int members, bool root_inside) {
+      return MustLeave(collective_.kind, payload_, n, members, root_inside);
+    };
+    // What must leave grows, falls, or peaks in the middle with the length, on
+    // either side of the root.
+    for (const int length : {1, root_at, root_at + 1, along.size / 2,
+                             (along.size + 1) / 2, along.size - 1}) {
       if (length < 1 || length >= along.size) continue;
       const int inside = n / along.size * length;
-      double out = MustLeave(collective_.kind, payload_, n, inside, true);
-      if (IsRooted()) {
-        // One group has the root; the slab may be on either side of it.
-        out = std::max(out,
-                       MustLeave(collective_.kind, payload_, n, inside, false));
-      }
+      // Of the arcs of a wrapped axis some have the root and some have not.
+      const bool has_root = root_at < length;
+      const double out =
+          along.wrap ? std::max(leaves(inside, true), leaves(inside, false))
+                     : std::max(leaves(inside, has_root),
+                                leaves(n - inside, !has_root));
       family.Consider(groups * out, capacity);
     }
   }
@@ -307,13 +339,16 @@ class BoundFinder {
   }
 
   // One-way gossip: 2(n-1) messages per element (Harary & Schwenk).
-  double EdgesSeconds() const {
+  double EdgesSeconds() const { return 2 * GossipSeconds(); }
+
+  // (n-1) S per group over all links.
+  double GossipSeconds() const {
     double bytes = 0;
     if (symmetric_) {
       const double n = GroupSize(collective_, topology_);
-      bytes = 2 * (n - 1) * payload_ * (topology_.chips() / n);
+      bytes = (n - 1) * payload_ * (topology_.chips() / n);
     } else {
-      for (const int n : groups_.sizes) bytes += 2.0 * (n - 1) * payload_;
+      for (const int n : groups_.sizes) bytes += (n - 1.0) * payload_;
     }
     return bytes / TotalCapacity();
   }
@@ -386,44 +421,73 @@ class BoundFinder {
   // Byte-hops of all pairs over the capacity: a byte that travels h hops uses h
   // link-bytes (LP duality of maximum concurrent flow).
   void AddDistances() {
-    const bool by_group = listed_ || !topology_.is_grid() ||
-                          topology_.live_chips() != topology_.chips();
-    const double mean =
-        (by_group ? SummariseDistances(topology_, groups_.of_chip)
-                  : SummariseAxisGroups(topology_, collective_.axes))
-            .mean_hops;
-    double pairs_times_block = 0;  // bytes sent by all chips together
-    if (symmetric_) {
-      const double n = GroupSize(collective_, topology_);
-      pairs_times_block = topology_.chips() * (n - 1) / n * payload_;
-    } else {
-      for (const double n : groups_.sizes) {
-        pairs_times_block += (n - 1) * payload_;
-      }
-    }
-    AddBandwidth("distance", pairs_times_block * mean / TotalCapacity());
+    AddBandwidth("distance", ByteHops() / TotalCapacity());
     if (!topology_.is_grid() || topology_.twisted() || listed_) return;
     for (int axis = 0; axis < topology_.ici_axes(); ++axis) {
       if (topology_.axes()[axis].size == 1) continue;
-      const double hops = AxisHops(axis);
-      AddBandwidth(
-          "distance:" + AxisName(topology_, axis),
-          hops == 0 ? 0 : pairs_times_block * hops / AxisCapacity(axis));
+      const double byte_hops = AxisByteHops(axis);
+      AddBandwidth("distance:" + AxisName(topology_, axis),
+                   byte_hops == 0 ? 0 : byte_hops / AxisCapacity(axis));
     }
   }
 
-  // Mean hops along one axis over the pairs of a group; faults only lengthen
-  // it.
-  double AxisHops(int axis) const {
+  // Bytes times hops over all pairs, S/n bytes each in a group of n.
+  double ByteHops() const {
+    const bool by_group = listed_ || !topology_.is_grid() ||
+                          topology_.live_chips() != topology_.chips();
+    if (!by_group) {
+      const double n = GroupSize(collective_, topology_);
+      const double pairs = topology_.chips() * (n - 1);
+      return payload_ / n * pairs *
+             SummariseAxisGroups(topology_, collective_.axes).mean_hops;
+    }
+    double sum = 0;
+    for (const int n :
+         std::set<int>(groups_.sizes.begin(), groups_.sizes.end())) {
+      std::vector<int> group = groups_.of_chip;  // of this size only
+      double pairs = 0;
+      for (int& g : group) {
+        if (g >= 0 && groups_.sizes[g] != n) g = -1;
+        if (g >= 0) pairs += n - 1;
+      }
+      sum +=
+          payload_ / n * pairs * SummariseDistances(topology_, group).mean_hops;
+    }
+    return sum;
+  }
+
+  // The same, counting hops along one axis only; faults only lengthen it.
+  double AxisByteHops(int axis) const {
     if (std::find(collective_.axes.begin(), collective_.axes.end(), axis) ==
         collective_.axes.end()) {
       return 0;
     }
     const GridAxis& along = topology_.axes()[axis];
-    const double sum = SumOfHops(along);
-    const double n = GroupSize(collective_, topology_);
-    const double lines = n / along.size;
-    return sum * lines * lines / (n * (n - 1));
+    if (topology_.live_chips() == topology_.chips()) {
+      const double n = GroupSize(collective_, topology_);
+      const double lines = n / along.size;
+      return topology_.chips() / n * payload_ / n * SumOfHops(along) * lines *
+             lines;
+    }
+    std::vector<std::vector<double>> members(groups_.sizes.size(),
+                                             std::vector<double>(along.size));
+    for (int id = 0; id < topology_.chips(); ++id) {
+      const int group = groups_.of_chip[id];
+      if (group < 0) continue;
+      ++members[group][topology_.CoordinatesOf(ChipId(id))[axis]];
+    }
+    double sum = 0;
+    for (std::size_t g = 0; g < members.size(); ++g) {
+      for (int a = 0; a < along.size; ++a) {
+        for (int b = 0; b < a; ++b) {
+          const int hops =
+              along.wrap ? std::min(a - b, along.size - a + b) : a - b;
+          sum += payload_ / groups_.sizes[g] * 2 * members[g][a] *
+                 members[g][b] * hops;
+        }
+      }
+    }
+    return sum;
   }
 
   const Collective& collective_;
@@ -459,6 +523,11 @@ Bounds ComputeBounds(CollectiveKind kind, Bytes payload,
   BoundFinder finder(collective, slice, root);
   finder.SetGroups(groups);
   return finder.Find();
+}
+
+Seconds TotalTrafficTime(const Collective& collective, const Slice& slice) {
+  return BoundFinder(collective, slice, FirstLiveChip(slice.topology))
+      .TrafficTime();
 }
 
 std::optional<Bisection> ComputeBisection(const Topology& topology) {

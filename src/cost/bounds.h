@@ -48,6 +48,11 @@ Bounds ComputeBounds(CollectiveKind kind, Bytes payload,
                      const std::vector<std::vector<ChipId>>& groups,
                      const Slice& slice, ChipId root = ChipId(0));
 
+// The bytes that all links together must carry, over their capacity, without
+// start-up: 2(n-1)S per group for all-reduce, (n-1)S for all-gather and
+// reduce-scatter (every chip lacks, or must pass on, n-1 shards); 0 for others.
+Seconds TotalTrafficTime(const Collective& collective, const Slice& slice);
+
 // Cut in the middle of the axis where the fewest links cross: one-way links and
 // their bytes/s together.
 struct Bisection {

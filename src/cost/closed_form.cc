@@ -31,12 +31,16 @@ bool NeedsHalves(const GridAxis& axis, AxisPrimitive primitive) {
           (primitive == AxisPrimitive::kShort && axis.size % 2 == 0));
 }
 
-// The primitive that a lowering without that parameter stands for.
-AxisPrimitive PrimitiveOf(const LoweringSpec& spec) {
+// The primitive that a lowering runs on each axis; nullopt: no formula known.
+std::optional<AxisPrimitive> PrimitiveOf(const LoweringSpec& spec) {
   if (spec.name == "ring") return AxisPrimitive::kRing;
   if (spec.name == "ring-split") return AxisPrimitive::kSplit;
   if (spec.name == "ring-short") return AxisPrimitive::kShort;
-  return spec.axis_primitive;
+  if (spec.name == "line" || spec.name == "bucket" ||
+      spec.name == "bucket-rotated") {
+    return spec.axis_primitive;
+  }
+  return std::nullopt;
 }
 
 bool EqualWrappedAxes(const std::vector<int>& active,
@@ -74,10 +78,11 @@ std::optional<Seconds> ClosedForm(const LoweringSpec& spec,
                     !EqualWrappedAxes(active, topology))) {
     return std::nullopt;
   }
-  const AxisPrimitive primitive = PrimitiveOf(spec);
+  const std::optional<AxisPrimitive> primitive = PrimitiveOf(spec);
+  if (!primitive) return std::nullopt;
   std::int64_t granules = n * parts;
   for (const int axis : active) {
-    if (NeedsHalves(topology.axes()[axis], primitive)) {
+    if (NeedsHalves(topology.axes()[axis], *primitive)) {
       granules = 2 * n * parts;
     }
   }
@@ -90,7 +95,7 @@ std::optional<Seconds> ClosedForm(const LoweringSpec& spec,
   double time = 0;
   for (const int axis : active) {
     held *= topology.axes()[axis].size;
-    time += AxisTime(topology.axes()[axis], primitive, held, link);
+    time += AxisTime(topology.axes()[axis], *primitive, held, link);
   }
   if (collective.kind == CollectiveKind::kAllReduce) time *= 2;
   return Seconds(time) + slice.parameters.collective_launch;

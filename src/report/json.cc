@@ -73,8 +73,8 @@ Json PointJson(const Point& point) {
 Json StepCollectiveJson(const StepCollective& entry) {
   Json json = {{"id", entry.id},
                {"executions", entry.executions},
-               {"total_s", entry.time_s},
-               {"exposed_s", entry.exposed_s}};
+               {"total_s", OrNull(entry.time_s)},
+               {"exposed_s", OrNull(entry.exposed_s)}};
   json.update(PointJson(entry.alone));
   return json;
 }
@@ -90,7 +90,7 @@ Json StepJson(const StepResult& step) {
     collectives.push_back(StepCollectiveJson(entry));
   }
   return {
-      {"name", step.name},
+      {"name", step.name.empty() ? Json(nullptr) : Json(step.name)},
       {"slice", step.slice},
       {"shape", ShapeJson(step.shape)},
       {"generation", step.generation},
@@ -102,6 +102,7 @@ Json StepJson(const StepResult& step) {
       {"overlapped_communication_s", OrNull(step.overlapped_communication_s)},
       {"peak_hbm_bytes", OrNull(step.peak_hbm_bytes)},
       {"lower_bound_s", step.lower_bound_s},
+      {"bound", step.bound},
       {"efficiency", OrNull(step.efficiency)},
       {"transfers", OrNull(step.transfers)},
       {"engine", step.engine},

@@ -70,9 +70,7 @@ std::string PointsTable(const Slice& slice, const std::vector<Point>& points,
        "efficiency", "algbw(GB/s)", "busbw(GB/s)", "transfers", "<verified",
        "<lowering"}};
   for (const Point& point : points) {
-    const std::int64_t size =
-        point.padded_payload_bytes.value_or(point.payload_bytes);
-    rows.push_back({point.collective, ToText(Bytes(size)),
+    rows.push_back({point.collective, ToText(Bytes(point.payload_bytes)),
                     std::to_string(point.group_size), Micros(point.time_s),
                     Micros(point.lower_bound_s), point.bound.value_or("-"),
                     Percent(point.efficiency),
@@ -97,7 +95,7 @@ std::string PointsTable(const Slice& slice, const std::vector<Point>& points,
 std::string StepTable(const Slice& slice, const StepResult& step) {
   std::string text =
       (step.name.empty() ? "" : step.name + "\n") + Heading(slice);
-  const auto part = [&](const char* name,
+  const auto part = [&](const std::string& name,
                         const std::optional<double>& seconds) {
     std::optional<double> share;
     if (seconds && step.makespan_s && *step.makespan_s > 0) {
@@ -112,7 +110,7 @@ std::string StepTable(const Slice& slice, const StepResult& step) {
        part("  exposed communication", step.exposed_communication_s),
        part("  interference", step.interference_s),
        part("  idle (waiting for other chips)", step.idle_s),
-       part("lower bound of these ops in order", step.lower_bound_s)});
+       part("lower bound (" + step.bound + ")", step.lower_bound_s)});
   if (!step.collectives.empty()) {
     std::vector<std::vector<std::string>> rows = {
         {"<op", "<collective", "size", "group", "times", "each(us)",
@@ -152,8 +150,8 @@ std::string LoweringsTable() {
                     row.time});
   }
   return FormatTable(rows) +
-         "All lower all-reduce, reduce-scatter and all-gather; reduce-scatter "
-         "takes the same time, all-reduce twice.\n";
+         "All lower all-reduce, reduce-scatter and all-gather: reduce-scatter "
+         "is the all-gather with time reversed, all-reduce runs both.\n";
 }
 
 std::string GenerationsTable(const std::vector<Generation>& generations) {

@@ -3,6 +3,14 @@
 #include "base/check.h"
 
 namespace podsim {
+namespace {
+
+std::uint32_t SlotsOf(const ProgramStep& step, const FoldedGrid& grid) {
+  return step.where_axis < 0 ? grid.sites()
+                             : grid.sites() / grid.period(step.where_axis);
+}
+
+}  // namespace
 
 Placement::Placement(const Program& program, const FoldedGrid& grid)
     : program_(program), grid_(grid) {
@@ -11,14 +19,13 @@ Placement::Placement(const Program& program, const FoldedGrid& grid)
     strides_.push_back(stride);
     stride *= grid.period(a);
   }
-  std::uint64_t slot = 0;
+  CHECK(CountSlots(program, grid) < kNoOp) << "more than 2^32 transfers";
+  std::uint32_t slot = 0;
   for (const ProgramStep& step : program.steps) {
-    first_slot_.push_back(static_cast<std::uint32_t>(slot));
-    slot += step.where_axis < 0 ? grid.sites()
-                                : grid.sites() / grid.period(step.where_axis);
-    CHECK(slot < kNoOp) << "more than 2^32 transfers";
+    first_slot_.push_back(slot);
+    slot += SlotsOf(step, grid);
   }
-  first_slot_.push_back(static_cast<std::uint32_t>(slot));
+  first_slot_.push_back(slot);
 }
 
 std::uint32_t Placement::SiteOf(std::uint32_t step, std::uint32_t k) const {
@@ -27,6 +34,12 @@ std::uint32_t Placement::SiteOf(std::uint32_t step, std::uint32_t k) const {
   const std::uint32_t stride = strides_[s.where_axis];
   return k / stride * stride * grid_.period(s.where_axis) +
          s.where_coordinate * stride + k % stride;
+}
+
+std::uint64_t CountSlots(const Program& program, const FoldedGrid& grid) {
+  std::uint64_t count = 0;
+  for (const ProgramStep& step : program.steps) count += SlotsOf(step, grid);
+  return count;
 }
 
 std::uint64_t CountTransfers(const Program& program, const Topology& topology) {

@@ -113,6 +113,9 @@ inline void Placement::AddWait(const Wait& wait,
   waits.push_back(wait);
 }
 
+// The slots of a Placement, which must be fewer than 2^32, before making one.
+std::uint64_t CountSlots(const Program& program, const FoldedGrid& grid);
+
 // CountTransfers: the transfers of the unfolded schedule, zero-byte ones
 // included, without building it.
 std::uint64_t CountTransfers(const Program& program, const Topology& topology);

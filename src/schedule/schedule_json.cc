@@ -285,12 +285,23 @@ class Reader {
     } else if (route.empty() && !broken_) {
       Violate(" has an empty route");
     }
+    CountHops(transfer.bytes, route.size(), json);
     const std::vector<OpId> after = ReadAfter(json);
     if (broken_ && (route.empty() || transfer.src == transfer.dst)) {
       file_.schedule.AddCompute(transfer.src, Seconds(0), after);
     } else {
       file_.schedule.Add(transfer, route, after);
     }
+  }
+
+  // The report adds them up.
+  void CountHops(Bytes bytes, std::size_t hops, const JsonValue& json) {
+    if (hops == 0) return;
+    const auto count = static_cast<std::int64_t>(hops);
+    if (bytes.value() > (INT64_MAX - byte_hops_) / count) {
+      json.Fail("the transfers move more than 2^63 - 1 bytes over links");
+    }
+    byte_hops_ += bytes.value() * count;
   }
 
   void ReadLocal(const JsonValue& json) {
@@ -322,6 +333,7 @@ class Reader {
   const KindRow* kind_ = nullptr;
   std::unordered_map<std::string, LinkId> links_;
   std::int64_t total_bytes_ = 0;  // of all chunks
+  std::int64_t byte_hops_ = 0;    // of the ops so far
   bool broken_ = false;           // the op being read
 };
 

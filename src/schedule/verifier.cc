@@ -59,6 +59,7 @@ struct Cell {
   Fingerprint value;              // or first = set of ranks, groups up to 64
   std::uint32_t writers = kNone;  // lists of accesses
   std::uint32_t readers = kNone;
+  std::uint32_t first_reader = kNone;  // op; kept when the cell is overwritten
 };
 
 struct Access {
@@ -247,8 +248,9 @@ class Replay {
       violations_.Add(OpText(op.value()) + " reads " + CellText(src, chunk) +
                       ", which is not there");
     }
-    RequireOrdered(from.writers, op, src, chunk, /*adds=*/false);
+    RequireOrdered(from.writers, op, src, chunk, Use::kReads);
     Note(from.readers, op, /*adds=*/false);
+    if (from.first_reader == kNone) from.first_reader = op.value();
     if (schedule_.mode(op) == Mode::kScratch) {
       scratch_[ScratchKey(op, chunk)] = from.value;
       return;
@@ -275,8 +277,9 @@ class Replay {
   void Write(OpId op, std::uint32_t chip, std::uint32_t chunk,
              const Fingerprint& value, bool adds) {
     Cell& cell = At(chip, chunk);
-    RequireOrdered(cell.readers, op, chip, chunk, /*adds=*/false);
-    RequireOrdered(cell.writers, op, chip, chunk, adds);
+    RequireOrdered(cell.readers, op, chip, chunk, Use::kWrites);
+    RequireOrdered(cell.writers, op, chip, chunk,
+                   adds ? Use::kAdds : Use::kWrites);
     if (!adds) {
       cell.value = value;
       cell.writers = cell.readers = kNone;
@@ -306,13 +309,19 @@ class Replay {
     }
   }
 
+  enum class Use { kReads, kWrites, kAdds };
+
   // Every listed access must be an ancestor of `op`, except adds before an add.
+  // A read needs a dependence on what it reads; once it has that, the flow of
+  // the chunk orders the write that follows.
   void RequireOrdered(std::uint32_t list, OpId op, std::uint32_t chip,
-                      std::uint32_t chunk, bool adds) {
+                      std::uint32_t chunk, Use use) {
     for (std::uint32_t k = list; k != kNone; k = accesses_[k].next) {
       const Access& access = accesses_[k];
-      if (adds && access.adds) continue;
+      if (use == Use::kAdds && access.adds) continue;
       if (access.op == op.value() ||
+          (use != Use::kReads && violations_.empty() &&
+           FlowsInto(access.op, op.value(), chunk)) ||
           ancestors_.Contains(access.op, op.value())) {
         continue;
       }
@@ -322,6 +331,40 @@ class Replay {
                       ", one writes it, and no dependence orders them");
       return;
     }
+  }
+
+  bool Moves(std::uint32_t op) const {
+    return schedule_.kind(OpId(op)) == OpKind::kTransfer &&
+           schedule_.mode(OpId(op)) != Mode::kScratch;
+  }
+
+  // Follows the chunk itself: what `ancestor` wrote was read by a transfer that
+  // is proved to wait for it, and so on, up to a chip whose value `op` passes
+  // on. Says false where the chunk does not lead there; that proves nothing,
+  // but the search of all dependences is needed rarely then.
+  bool FlowsInto(std::uint32_t ancestor, std::uint32_t op,
+                 std::uint32_t chunk) {
+    if (!Moves(op)) return false;
+    std::uint32_t root = op;  // the first to pass on the value that `op` brings
+    for (;;) {
+      const std::uint32_t writer =
+          At(schedule_.src(OpId(root)).value(), chunk).writers;
+      if (writer == kNone) break;
+      const Access& access = accesses_[writer];
+      const bool sole_copy = !access.adds && access.next == kNone;
+      if (!sole_copy || access.op >= root || !Moves(access.op)) break;
+      root = access.op;
+      if (root == ancestor) return true;
+    }
+    const std::uint32_t source = schedule_.src(OpId(root)).value();
+    for (std::uint32_t at = ancestor; Moves(at);) {
+      const std::uint32_t reached = schedule_.dst(OpId(at)).value();
+      if (reached == source && at < root) return true;
+      const std::uint32_t next = At(reached, chunk).first_reader;
+      if (next == kNone || next <= at) return false;
+      at = next;
+    }
+    return false;
   }
 
   void Note(std::uint32_t& list, OpId op, bool adds) {

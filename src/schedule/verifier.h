@@ -27,6 +27,9 @@ Violations VerifyFull(const Schedule& schedule,
 // program map onto each other: those of chip 0 where all axes are invariant.
 Violations VerifyOrbit(const Program& program, const Topology& topology);
 
+// How many owners VerifyOrbit looks at: one per class of chips.
+std::uint64_t OrbitClasses(const Program& program, const Topology& topology);
+
 // How many (op, chunk) accesses VerifyOrbit would replay.
 std::uint64_t OrbitCost(const Program& program, const Topology& topology);
 

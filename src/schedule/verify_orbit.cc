@@ -379,7 +379,7 @@ class OrbitReplay {
           const SiteOp op{id, SenderOf(id, role, chip)};
           // FlowsInto takes it as proved that reads wait for writes.
           const bool reads = role == Role::kSends;
-          return (!reads && FlowsInto(ancestor, op)) ||
+          return (!reads && violations_.empty() && FlowsInto(ancestor, op)) ||
                  order_.IsAncestor(ancestor, op);
         });
     if (!ordered) {
@@ -446,13 +446,17 @@ Violations VerifyOrbit(const Program& program, const Topology& topology) {
   return OrbitReplay(program, topology).Run();
 }
 
-std::uint64_t OrbitCost(const Program& program, const Topology& topology) {
-  std::uint64_t owners = 1;
+std::uint64_t OrbitClasses(const Program& program, const Topology& topology) {
+  std::uint64_t classes = 1;
   for (std::size_t a = 0; a < topology.axes().size(); ++a) {
     if (!InvariantAlong(program, topology, static_cast<int>(a))) {
-      owners *= topology.axes()[a].size;
+      classes *= topology.axes()[a].size;
     }
   }
+  return classes;
+}
+
+std::uint64_t OrbitCost(const Program& program, const Topology& topology) {
   std::uint64_t accesses = 0;
   for (const ProgramStep& step : program.steps) {
     std::uint64_t volume = 1;
@@ -463,7 +467,7 @@ std::uint64_t OrbitCost(const Program& program, const Topology& topology) {
                     ? volume
                     : volume / topology.axes()[step.where_axis].size + 1;
   }
-  return owners * accesses;
+  return OrbitClasses(program, topology) * accesses;
 }
 
 }  // namespace podsim

@@ -1,6 +1,7 @@
 #include "sim/lower_collective.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/check.h"
 #include "base/error.h"
@@ -18,8 +19,11 @@ namespace {
 // `--verify auto` leaves larger proofs out.
 constexpr std::uint64_t kMostReplayed = 20'000'000;  // transfers
 constexpr std::uint64_t kMostOrbit = 300'000'000;    // accesses
+// Classes of chips an orbit proof must save to be faster than a replay.
+constexpr std::uint64_t kOrbitSaves = 4;
 // `auto` simulates candidates up to this size.
-constexpr std::uint64_t kMostTried = 200'000;
+constexpr std::uint64_t kMostTried = 200'000;  // transfers
+constexpr std::uint64_t kMostSteps = 300'000;
 // Times closer than this are ties, broken by table order.
 constexpr double kTie = 1e-9;
 
@@ -39,7 +43,8 @@ bool EveryChunkHasBytes(const LoweredCollective& lowered,
 Verdict Replay(const LoweredCollective& lowered, const Slice& slice,
                const SimOptions& options, std::optional<std::string> reason) {
   RequireMemory(CountTransfers(lowered.program, slice.topology), options,
-                "--verify");
+                "--verify",
+                "take fewer chips or batches, use --verify auto or off");
   const Schedule schedule =
       Instantiate(lowered.program, slice.topology, NoFold(slice.topology),
                   lowered.collective.payload);
@@ -50,6 +55,14 @@ Verdict Replay(const LoweredCollective& lowered, const Slice& slice,
   CHECK(violations.empty())
       << lowered.spec.name << ": " << violations.texts().front();
   return {.ok = true, .method = "replay", .reason = std::move(reason)};
+}
+
+Verdict ProveByOrbit(const LoweredCollective& lowered,
+                     const Topology& topology) {
+  const Violations violations = VerifyOrbit(lowered.program, topology);
+  CHECK(violations.empty())
+      << lowered.spec.name << ": " << violations.texts().front();
+  return {.ok = true, .method = "orbit", .reason = {}};
 }
 
 // The axes that translations of the program leave alone, folded; nullopt if the
@@ -84,7 +97,7 @@ std::optional<double> TryTime(const LoweredCollective& lowered,
   const Topology& topology = slice.topology;
   const std::optional<Fold> fold = FoldOf(lowered.program, topology);
   const FoldedGrid grid(topology, fold.value_or(NoFold(topology)));
-  if (Placement(lowered.program, grid).slots() > kMostTried) {
+  if (CountSlots(lowered.program, grid) > kMostTried) {
     return std::nullopt;
   }
   const Schedule schedule =
@@ -127,7 +140,8 @@ FoldChoice ChooseFold(const LoweredCollective& lowered, const Slice& slice,
     return choice;
   }
   if (mode == FoldMode::kOn) {
-    throw InputError(where, "--fold on: cannot fold: " + choice.reason);
+    throw InputError(where, "--fold on: cannot fold " + lowered.spec.name +
+                                ": " + choice.reason + "; use --fold auto");
   }
   return {{}, payload, choice.reason};
 }
@@ -144,7 +158,8 @@ LoweredCollective LowerCollective(const Collective& collective,
     }
     return LowerWith(*spec, collective, slice);
   }
-  std::optional<LoweredCollective> best, untried;
+  std::optional<LoweredCollective> best;
+  std::optional<LoweringSpec> untried;
   double best_time = 0;
   std::vector<NotApplicable> reasons;
   for (const LoweringSpec& candidate : SpecsForAuto()) {
@@ -152,17 +167,22 @@ LoweredCollective LowerCollective(const Collective& collective,
       reasons.push_back({candidate.name, *reason});
       continue;
     }
+    if (IsRedundant(candidate, collective, slice.topology)) continue;
+    if (CountSteps(candidate, collective, slice.topology) > kMostSteps) {
+      if (!untried) untried = candidate;
+      continue;
+    }
     LoweredCollective lowered = LowerWith(candidate, collective, slice);
     const std::optional<double> time = TryTime(lowered, slice);
     if (!time) {
-      untried = std::move(lowered);
+      if (!untried) untried = candidate;
     } else if (!best || *time < best_time * (1 - kTie)) {
       best = std::move(lowered);
       best_time = *time;
     }
   }
   if (best) return *std::move(best);
-  if (untried) return *std::move(untried);
+  if (untried) return LowerWith(*untried, collective, slice);
   FailNothingApplies(collective, reasons, where);
 }
 
@@ -202,22 +222,29 @@ Verdict VerifyLowered(const LoweredCollective& lowered, const Slice& slice,
   if (options.verify == VerifyMode::kFull) {
     return Replay(lowered, slice, options, std::nullopt);
   }
-  if (EveryChunkHasBytes(lowered, topology) &&
-      OrbitCost(lowered.program, topology) <= kMostOrbit) {
-    const Violations violations = VerifyOrbit(lowered.program, topology);
-    CHECK(violations.empty())
-        << lowered.spec.name << ": " << violations.texts().front();
-    return {.ok = true, .method = "orbit", .reason = {}};
-  }
   const std::uint64_t transfers = CountTransfers(lowered.program, topology);
+  std::string reason = "some chunks have no bytes";
+  if (EveryChunkHasBytes(lowered, topology)) {
+    // Without symmetry a replay is the same work done faster.
+    const bool symmetric =
+        OrbitClasses(lowered.program, topology) * kOrbitSaves <=
+        static_cast<std::uint64_t>(topology.chips());
+    const bool affordable =
+        transfers < std::numeric_limits<std::uint32_t>::max() &&
+        OrbitCost(lowered.program, topology) <= kMostOrbit;
+    reason = symmetric ? "too large to prove by orbit" : "no symmetry to use";
+    if (affordable && (symmetric || transfers > kMostReplayed)) {
+      return ProveByOrbit(lowered, topology);
+    }
+  }
   if (transfers > kMostReplayed) {
     return {.ok = {},
             .method = "none",
-            .reason = std::to_string(transfers) +
+            .reason = reason + ", and " + std::to_string(transfers) +
                       " transfers are too many to replay; --verify full does "
                       "it all the same"};
   }
-  return Replay(lowered, slice, options, "some chunks have no bytes");
+  return Replay(lowered, slice, options, reason);
 }
 
 }  // namespace podsim

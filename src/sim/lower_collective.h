@@ -46,9 +46,10 @@ LoweredCollective LowerCollective(const Collective& collective,
                                      const std::vector<NotApplicable>& reasons,
                                      const std::string& where);
 
-// Proves the program: by orbit if every chunk has bytes, else by replay of the
-// unfolded schedule (`kFull`: always), skipped above 20 million accesses.
-// A violation of a lowering of ours is an internal error.
+// Proves the program: by orbit if every chunk has bytes and symmetry saves
+// work, else by replay of the unfolded schedule (`kFull`: always), skipped
+// above 20 million transfers. A violation of a lowering of ours is an internal
+// error.
 Verdict VerifyLowered(const LoweredCollective& lowered, const Slice& slice,
                       const SimOptions& options);
 

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "base/parse_units.h"
 #include "base/text.h"
 
 namespace podsim {
@@ -43,7 +44,7 @@ const char* ToText(EngineKind engine) {
 }
 
 void RequireMemory(std::uint64_t transfers, const SimOptions& options,
-                   const std::string& where) {
+                   const std::string& where, const std::string& remedies) {
   const double need =
       kBaseBytes + kBytesPerTransfer * static_cast<double>(transfers);
   const bool too_many =
@@ -54,15 +55,15 @@ void RequireMemory(std::uint64_t transfers, const SimOptions& options,
                            ? static_cast<double>(*options.max_memory_bytes)
                            : kShareOfAvailable * AvailableBytes();
   if (!too_many && need <= limit) return;
-  throw InputError(
-      where,
-      "simulating " + std::to_string(transfers) + " transfers needs about " +
-          Fixed(need / kMiB, 0) + "MiB" +
-          (too_many ? ", more than this version can number"
-                    : ", the limit is " + Fixed(limit / kMiB, 0) + "MiB") +
-          "; let it fold (--fold auto or on), take fewer chips or "
-          "batches, use --engine bound" +
-          (too_many ? "" : ", or raise --max-memory"));
+  const std::string limit_text = options.max_memory_bytes
+                                     ? ToText(Bytes(*options.max_memory_bytes))
+                                     : Fixed(limit / kMiB, 0) + "MiB";
+  throw InputError(where, std::to_string(transfers) + " transfers need about " +
+                              Fixed(need / kMiB, 0) + "MiB" +
+                              (too_many ? ", more than this version can number"
+                                        : ", the limit is " + limit_text) +
+                              "; " + remedies +
+                              (too_many ? "" : ", or raise --max-memory"));
 }
 
 }  // namespace podsim

@@ -59,9 +59,11 @@ std::vector<NotApplicable> JoinReasons(
 struct StepCollective {
   std::string id;
   std::int64_t executions = 0;
-  double exposed_s = 0;  // on the chip that ends last, all executions
-  double time_s = 0;     // the same, with waiting for other chips
-  Point alone;           // one execution on an otherwise idle slice
+  // On the chip that ends last, all executions; without and with waiting for
+  // other chips.
+  std::optional<double> exposed_s;
+  std::optional<double> time_s;
+  Point alone;  // one execution on an otherwise idle slice
 };
 
 struct PathEntry {
@@ -82,7 +84,10 @@ struct StepResult {
   std::optional<double> idle_s;
   std::optional<double> overlapped_communication_s;
   std::optional<std::int64_t> peak_hbm_bytes;
-  double lower_bound_s = 0;  // the ops one after the other, each at its bound
+  // Compute plus what communication needs at least: of the poorest chip's links
+  // ("chip") or of all links together ("links").
+  double lower_bound_s = 0;
+  std::string bound;
   std::optional<double> efficiency;
   std::optional<std::uint64_t> transfers;
   std::string engine;

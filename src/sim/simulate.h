@@ -45,6 +45,10 @@ struct ScheduleResult {
 ScheduleResult SimulateSchedule(const ScheduleFile& file,
                                 const SimOptions& options, PhaseTimes& times);
 
+// Throws InputError if the bandwidths and latencies asked for make a time
+// infinite. `what`: "the time of this all-reduce".
+void RequireFinite(double seconds, const std::string& what);
+
 // Fills the numbers of a point that follow from a simulated time.
 void SetTime(double seconds, bool divides, const Slice& slice, Point& point);
 

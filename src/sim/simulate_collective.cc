@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "base/check.h"
 #include "base/error.h"
@@ -24,6 +26,7 @@ void SetBounds(const Bounds& bounds, Point& point) {
   }
   point.lower_bound_s = bounds.binding().time.value();
   point.bound = bounds.binding().name;
+  RequireFinite(*point.lower_bound_s, "the bound of this " + point.collective);
 }
 
 Point MakePoint(const Collective& collective, const Slice& slice,
@@ -36,18 +39,19 @@ Point MakePoint(const Collective& collective, const Slice& slice,
   point.group_size = GroupSize(collective, slice.topology);
   point.payload_bytes = collective.payload.value();
   point.engine = ToText(options.engine);
-  SetBounds(ComputeBounds(collective, slice), point);
+  SetBounds(ComputeBounds(collective, slice, FirstLiveChip(slice.topology)),
+            point);
   return point;
 }
 
 void Simulate(const LoweredCollective& lowered, const Slice& slice,
-              const SimOptions& options, const std::string& where,
-              PhaseTimes& times, Point& point) {
-  const FoldChoice choice = ChooseFold(lowered, slice, options.fold, where);
+              const SimOptions& options, PhaseTimes& times, Point& point) {
+  const FoldChoice choice = ChooseFold(lowered, slice, options.fold, "");
   const Fold fold = choice.fold.value_or(NoFold(slice.topology));
   const FoldedGrid grid(slice.topology, fold);
-  RequireMemory(Placement(lowered.program, grid).slots(), options,
-                "--max-memory");
+  RequireMemory(CountSlots(lowered.program, grid), options, "--max-memory",
+                "let it fold (--fold auto or on), take fewer chips or batches, "
+                "use --engine bound");
   Collective padded = lowered.collective;
   padded.payload = choice.payload;
   if (choice.fold) point.fold = choice.fold->periods;
@@ -79,7 +83,15 @@ void Simulate(const LoweredCollective& lowered, const Slice& slice,
 
 }  // namespace
 
+void RequireFinite(double seconds, const std::string& what) {
+  if (std::isfinite(seconds)) return;
+  throw InputError("", what +
+                           " is more than the 1.8e308 s of a double; check the "
+                           "bandwidths, latencies and durations");
+}
+
 void SetTime(double seconds, bool divides, const Slice& slice, Point& point) {
+  RequireFinite(seconds, "the time of this " + point.collective);
   point.time_s = seconds;
   if (point.lower_bound_s) {
     double slack = kBoundSlack * *point.lower_bound_s;
@@ -96,7 +108,10 @@ void SetTime(double seconds, bool divides, const Slice& slice, Point& point) {
         << *point.lower_bound_s << " s";
   }
   if (seconds <= 0) return;
-  if (point.lower_bound_s) point.efficiency = *point.lower_bound_s / seconds;
+  if (point.lower_bound_s) {
+    // Rounding must not make it more than the best possible.
+    point.efficiency = std::min(1.0, *point.lower_bound_s / seconds);
+  }
   point.algbw_bytes_per_s = static_cast<double>(point.payload_bytes) / seconds;
   if (point.max_link_bytes && point.busiest_link_utilisation) {
     *point.busiest_link_utilisation /= seconds;
@@ -139,15 +154,15 @@ Point SimulateCollective(const Collective& collective, const Slice& slice,
                          PhaseTimes& times) {
   Point point = MakePoint(collective, slice, options);
   const bool bound_only = options.engine == EngineKind::kBound;
+  if (bound_only) {
+    point.verified = {.ok = {}, .method = "none", .reason = "--engine bound"};
+    // Bounds hold for every schedule; only a named one has a closed form.
+    if (!lowering) return point;
+  }
   std::optional<LoweredCollective> lowered;
-  try {
+  {
     const PhaseTimer timer(times.lower);
     lowered = LowerCollective(collective, slice, lowering, where);
-  } catch (const InputError&) {
-    // Bounds hold for every schedule, also where we have none.
-    if (!bound_only || lowering) throw;
-    point.verified = {.ok = {}, .method = "none", .reason = "no lowering"};
-    return point;
   }
   point.lowering = ToText(lowered->spec, collective, slice.topology);
   if (bound_only) {
@@ -155,14 +170,13 @@ Point SimulateCollective(const Collective& collective, const Slice& slice,
     if (const auto closed = ClosedForm(lowered->spec, collective, slice)) {
       point.closed_form_s = closed->value();
     }
-    point.verified = {.ok = {}, .method = "none", .reason = "--engine bound"};
     return point;
   }
   {
     const PhaseTimer timer(times.verify);
     point.verified = VerifyLowered(*lowered, slice, options);
   }
-  Simulate(*lowered, slice, options, where, times, point);
+  Simulate(*lowered, slice, options, times, point);
   if (point.algbw_bytes_per_s) {
     point.busbw_bytes_per_s =
         *point.algbw_bytes_per_s * BusFactor(collective.kind, point.group_size);
@@ -174,6 +188,7 @@ Comparison CompareLowerings(const Collective& collective, const Slice& slice,
                             const SimOptions& options, PhaseTimes& times) {
   Comparison comparison;
   for (const LoweringSpec& spec : SpecsToCompare()) {
+    if (IsRedundant(spec, collective, slice.topology)) continue;
     if (const auto reason = WhyNot(spec, collective, slice.topology)) {
       const bool known = !comparison.not_applicable.empty() &&
                          comparison.not_applicable.back().lowering == spec.name;
@@ -191,7 +206,8 @@ Comparison CompareLowerings(const Collective& collective, const Slice& slice,
   }
   // Rounded, so that equal times stay in table order.
   const auto seconds = [](const Point& point) {
-    const double time = point.time_s.value_or(point.closed_form_s.value_or(0));
+    const double time = point.time_s.value_or(
+        point.closed_form_s.value_or(std::numeric_limits<double>::infinity()));
     return std::stod(Significant(time, kSortDigits));
   };
   std::stable_sort(

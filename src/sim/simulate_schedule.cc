@@ -66,6 +66,7 @@ void SetScheduleBounds(const ScheduleFile& file, Point& point) {
   }
   point.lower_bound_s = bounds.binding().time.value();
   point.bound = bounds.binding().name;
+  RequireFinite(*point.lower_bound_s, "the bound of this " + point.collective);
 }
 
 }  // namespace

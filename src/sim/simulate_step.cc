@@ -90,14 +90,16 @@ class StepSimulation {
     result.shape = slice_.shape;
     result.generation = slice_.generation;
     result.engine = ToText(options_.engine);
-    DescribeCollectives(result);
-    result.lower_bound_s = LowerBound(result);
-    if (options_.engine == EngineKind::kBound) return result;
-    {
+    const bool bound_only = options_.engine == EngineKind::kBound;
+    if (!bound_only) {
+      // First: its messages name the op.
       const PhaseTimer timer(times_.lower);
       step_ = LowerStep(workload_, options_);
     }
-    Simulate(result);
+    DescribeCollectives(result);
+    SetLowerBound(result);
+    RequireFinite(result.lower_bound_s, "the bound of this step");
+    if (!bound_only) Simulate(result);
     return result;
   }
 
@@ -119,18 +121,31 @@ class StepSimulation {
     result.verified = WorstOf(verdicts);
   }
 
-  // In issue order on one core, nothing overlaps.
-  double LowerBound(const StepResult& result) const {
-    double bound = 0;
+  // A chip moves nothing while it computes, and all bytes of a collective to or
+  // from a chip between its own issue and end of it. So the poorest chip needs
+  // its computes plus its `chip` bound of every collective, and all links
+  // together their traffic in what is left of the makespan. (The collectives'
+  // own bounds do not add up: a chip may be ahead of its peers.)
+  void SetLowerBound(StepResult& result) const {
+    double compute = 0, chip = 0, links = 0;
     std::size_t collective = 0;
     for (std::size_t k = 0; k < workload_.graph.ops.size(); ++k) {
       const StepOp& op = workload_.graph.ops[k];
-      const double once =
-          op.collective ? *result.collectives[collective++].alone.lower_bound_s
-                        : op.duration.value();
-      bound += static_cast<double>(counts_[k]) * once;
+      const auto times = static_cast<double>(counts_[k]);
+      if (!op.collective) {
+        compute += times * op.duration.value();
+        continue;
+      }
+      for (const auto& [name, seconds] :
+           result.collectives[collective++].alone.bounds) {
+        if (name == "chip") chip += times * seconds;
+      }
+      links += times * TotalTrafficTime(*op.collective, slice_).value();
     }
-    return bound;
+    result.lower_bound_s = compute + std::max(chip, links);
+    result.bound = std::max(chip, links) == 0 ? "compute"
+                   : chip >= links            ? "chip"
+                                              : "links";
   }
 
   void Simulate(StepResult& result) {
@@ -171,13 +186,15 @@ class StepSimulation {
     for (std::size_t k = 0; k < counts_.size(); ++k) {
       double per_execution = kMarkersPerExecution * grid.sites();
       if (step_.lowered[k]) {
-        const Placement placement(step_.lowered[k]->program, grid);
-        per_execution += static_cast<double>(placement.slots());
+        per_execution +=
+            static_cast<double>(CountSlots(step_.lowered[k]->program, grid));
       }
       transfers += per_execution * static_cast<double>(counts_[k]);
     }
     RequireMemory(static_cast<std::uint64_t>(std::min(transfers, 1e18)),
-                  options_, "--max-memory");
+                  options_, "--max-memory",
+                  "let it fold (--fold auto or on), take fewer chips or "
+                  "repeats, use --engine bound");
   }
 
   // The chip that ends last, lowest id on ties.
@@ -233,9 +250,10 @@ class StepSimulation {
       idle += waiting;
       exposed += end - begin - waiting;
       StepCollective& entry = result.collectives[found->second];
-      entry.time_s += end - begin;
-      entry.exposed_s += end - begin - waiting;
+      entry.time_s = entry.time_s.value_or(0) + end - begin;
+      entry.exposed_s = entry.exposed_s.value_or(0) + end - begin - waiting;
     }
+    RequireFinite(timeline.makespan, "the time of this step");
     result.makespan_s = timeline.makespan;
     result.compute_s = compute;
     result.interference_s = 0;

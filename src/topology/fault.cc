@@ -48,6 +48,11 @@ Fault ParseFault(const std::string& text, const std::string& where) {
                          rest.substr(at) + "\"");
   }
   if (const auto equals = rest.find('='); equals != std::string::npos) {
+    if (rest.ends_with(":oneway")) {
+      throw InputError(where, "expected :oneway before the rate, such as " +
+                                  rest.substr(0, equals) +
+                                  ":oneway=50%, got \"" + text + "\"");
+    }
     fault.rate = ParsePercent(std::string_view(rest).substr(equals + 1), where);
     if (*fault.rate <= 0 || *fault.rate > 1) {
       throw InputError(where,

@@ -131,6 +131,9 @@ void ApplyModifier(const std::string& modifier, const std::string& where,
         throw InputError(where, "\"" + modifier + "\": expected axes among " +
                                     std::string(kAxisLetters, axes));
       }
+      if (grid.wrap[found]) {
+        throw InputError(where, "an axis stands twice in \"" + modifier + "\"");
+      }
       grid.wrap[found] = true;
     }
   } else {
@@ -145,7 +148,8 @@ GridRequest ParseSpec(const SliceRequest& request) {
   GridRequest grid;
   std::string rest = request.spec;
   if (const auto star = rest.find('*'); star != std::string::npos) {
-    grid.slices = ParseCount(rest.substr(0, star), 1, kMaxChips, where);
+    grid.slices = ParseCount(rest.substr(0, star), 1, kMaxChips,
+                             where + ": the slices before *");
     rest = rest.substr(star + 1);
   }
   const std::vector<std::string> parts = Split(rest, ':');

@@ -134,14 +134,14 @@ Slice ReadExplicit(const JsonValue& json, const SliceRequest& request) {
 
 Slice ReadTopologyFile(const SliceRequest& request) {
   const JsonValue json = JsonValue::ReadFile(request.spec);
-  json.RejectUnknownKeys({"format", "name", "generation", "shape", "wrap",
-                          "twisted", "slices", "chips", "links", "parameters",
-                          "faults", "source"});
   const JsonValue format = json.Get("format");
   if (format.AsString() != "podsim-topology/1") {
     format.Fail("expected \"podsim-topology/1\", got \"" + format.AsString() +
                 "\"");
   }
+  json.RejectUnknownKeys({"format", "name", "generation", "shape", "wrap",
+                          "twisted", "slices", "chips", "links", "parameters",
+                          "faults", "source"});
   Slice slice = json.Find("links") || json.Find("chips")
                     ? ReadExplicit(json, request)
                     : ReadGrid(json, request);

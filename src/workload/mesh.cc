@@ -30,6 +30,17 @@ void RequireUnused(int axis, std::vector<bool>& used, const JsonValue& json) {
   used[axis] = true;
 }
 
+// An axis of the slice by its name, which the mesh does not have.
+int SliceAxis(const JsonValue& json, const std::vector<MeshAxis>& mesh,
+              const Topology& topology) {
+  if (const auto axis = FindAxis(topology, json.AsString())) return *axis;
+  std::vector<std::string> known = AxisNames(topology);
+  for (const MeshAxis& axis : mesh) known.push_back(axis.name);
+  json.Fail("no axis \"" + json.AsString() + "\" in the mesh or the slice; " +
+            (known.empty() ? "the slice is a list of links without axes"
+                           : "known: " + Join(known, ", ")));
+}
+
 }  // namespace
 
 std::vector<MeshAxis> ReadMesh(const JsonValue& json,
@@ -39,6 +50,7 @@ std::vector<MeshAxis> ReadMesh(const JsonValue& json,
   for (const JsonValue& entry : json.Elements()) {
     entry.RejectUnknownKeys({"name", "size", "on"});
     MeshAxis axis{.name = entry.Get("name").AsString(), .on = {}};
+    if (axis.name.empty()) entry.Get("name").Fail("must not be empty");
     for (const MeshAxis& other : mesh) {
       if (other.name == axis.name) {
         entry.Get("name").Fail("the mesh axis \"" + axis.name +
@@ -80,25 +92,16 @@ std::vector<MeshAxis> ReadMesh(const JsonValue& json,
 std::vector<int> ReadAxes(const JsonValue& json,
                           const std::vector<MeshAxis>& mesh,
                           const Topology& topology) {
+  const std::vector<JsonValue> entries = json.Elements();
+  if (entries.empty()) json.Fail("expected at least one axis");
   std::vector<int> axes;
   std::vector<bool> used(topology.axes().size());
-  for (const JsonValue& entry : json.Elements()) {
+  for (const JsonValue& entry : entries) {
     const std::string& name = entry.AsString();
-    std::vector<int> on;
-    std::vector<std::string> known = AxisNames(topology);
-    for (const MeshAxis& axis : mesh) {
-      known.push_back(axis.name);
-      if (axis.name == name) on = axis.on;
-    }
-    if (on.empty()) {
-      const auto found = FindAxis(topology, name);
-      if (!found) {
-        entry.Fail("no axis \"" + name +
-                   "\" in the mesh or the slice; known: " + Join(known, ", "));
-      }
-      on = {*found};
-    }
-    for (const int axis : on) {
+    const auto in_mesh = std::ranges::find(mesh, name, &MeshAxis::name);
+    for (const int axis : in_mesh != mesh.end()
+                              ? in_mesh->on
+                              : std::vector{SliceAxis(entry, mesh, topology)}) {
       RequireUnused(axis, used, entry);
       if (!topology.axes()[axis].ici) {
         entry.Fail(
@@ -108,7 +111,6 @@ std::vector<int> ReadAxes(const JsonValue& json,
       axes.push_back(axis);
     }
   }
-  if (axes.empty()) json.Fail("expected at least one axis");
   std::sort(axes.begin(), axes.end());
   return axes;
 }

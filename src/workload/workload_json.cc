@@ -18,6 +18,7 @@ struct LoweringOverride {
   CollectiveKind kind;
   std::optional<LoweringSpec> spec;  // nullopt: auto
   std::string where;
+  bool used = false;
 };
 
 std::optional<LoweringSpec> ParseChoice(const std::string& text,
@@ -39,6 +40,12 @@ std::vector<LoweringOverride> ParseOverrides(
     }
     overrides.push_back({ParseCollectiveKind(text.substr(0, equals), where),
                          ParseChoice(text.substr(equals + 1), where), where});
+    for (std::size_t k = 0; k + 1 < overrides.size(); ++k) {
+      if (overrides[k].kind != overrides.back().kind) continue;
+      throw InputError(where, "the lowering of " + text.substr(0, equals) +
+                                  " was given before, in " +
+                                  overrides[k].where);
+    }
   }
   return overrides;
 }
@@ -56,11 +63,17 @@ class Reader {
     CollectIds(ops);
     workload_.graph.items = ReadList(ops, {});
     if (workload_.graph.ops.empty()) ops.Fail("expected at least one op");
+    for (const LoweringOverride& entry : overrides_) {
+      if (entry.used) continue;
+      workload_.warnings.push_back(entry.where + " changes nothing: no op is " +
+                                   ToText(entry.kind));
+    }
     if (async_ops_ > 0) {
       workload_.warnings.push_back(
           std::to_string(async_ops_) +
-          " ops are async; this version runs them as sync, one after the "
-          "other: the time is an upper bound");
+          (async_ops_ == 1 ? " op is" : " ops are") +
+          " async; this version runs async as sync, one op after the other: "
+          "the time is an upper bound");
     }
   }
 
@@ -71,7 +84,7 @@ class Reader {
     for (const JsonValue& op : list.Elements()) {
       const JsonValue id = op.Get("id");
       if (id.AsString().empty()) id.Fail("must not be empty");
-      if (!ids_.insert({id.AsString(), id.where()}).second) {
+      if (!ids_.insert({id.AsString(), op.where()}).second) {
         id.Fail("the id \"" + id.AsString() + "\" stands twice");
       }
       if (const auto body = op.Find("ops")) CollectIds(*body);
@@ -101,14 +114,22 @@ class Reader {
       if (std::find(visible.begin(), visible.end(), id) != visible.end()) {
         continue;
       }
-      if (ids_.count(id) == 0) {
-        entry.Fail("no op has the id \"" + id + "\"");
-      }
-      entry.Fail("\"" + id +
-                 "\" comes later in the file or stands inside another repeat; "
-                 "`after` names earlier ops of the same list or an enclosing "
+      const auto named = ids_.find(id);
+      if (named == ids_.end()) entry.Fail("no op has the id \"" + id + "\"");
+      entry.Fail("\"" + id + "\" " + WhyInvisible(named->second, json.where()) +
+                 "; `after` names earlier ops of the same list or an enclosing "
                  "one");
     }
+  }
+
+  // `named` and `op`: places of ops, "file: /ops/0/ops/1".
+  static const char* WhyInvisible(const std::string& named,
+                                  const std::string& op) {
+    if (named == op) return "is the op itself";
+    if (op.starts_with(named + "/")) return "is a repeat around this op";
+    const std::string list = named.substr(0, named.rfind('/') + 1);
+    return op.starts_with(list) ? "comes later in the file"
+                                : "stands inside another repeat";
   }
 
   StepItem ReadItem(const JsonValue& json,
@@ -197,6 +218,7 @@ class Reader {
                 " slices, and collectives over DCN are not simulated by this "
                 "version; give axes inside a slice");
     }
+    RequireCountable(collective, topology, json.Get("bytes").where());
     if (const auto async = json.Find("async"); async && async->AsBool()) {
       ++async_ops_;
     }
@@ -204,8 +226,9 @@ class Reader {
       op.lowering_where = lowering->where();
       op.lowering = ParseChoice(lowering->AsString(), lowering->where());
     }
-    for (const LoweringOverride& entry : overrides_) {
+    for (LoweringOverride& entry : overrides_) {
       if (entry.kind != collective.kind) continue;
+      entry.used = true;
       op.lowering = entry.spec;
       op.lowering_where = entry.where;
     }

@@ -18,6 +18,10 @@ inline constexpr std::array kLoweredKinds = {CollectiveKind::kAllGather,
                                              CollectiveKind::kReduceScatter,
                                              CollectiveKind::kAllReduce};
 
+// The lowerings that walk axes.
+inline constexpr std::array kAxisLowerings = {
+    "ring", "ring-split", "ring-short", "line", "bucket", "bucket-rotated"};
+
 inline Collective OnAllChips(CollectiveKind kind, std::int64_t payload,
                              const Slice& slice) {
   return {

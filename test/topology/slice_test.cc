@@ -345,8 +345,12 @@ TEST_CASE("a bad spec says what was found and what was expected",
       {"100000*v5p:16x16x16",
        "100000 slices of 16x16x16 have more than 16777216 chips; expected at "
        "most 4096 slices"},
-      {"0*v5e:16x16", "expected an integer from 1 to 16777216, got \"0\""},
-      {"two*v5e:16x16", "expected an integer from 1 to 16777216, got \"two\""},
+      {"0*v5e:16x16",
+       "the slices before *: expected an integer from 1 to 16777216, got "
+       "\"0\""},
+      {"two*v5e:16x16",
+       "the slices before *: expected an integer from 1 to 16777216, got "
+       "\"two\""},
       {"v5p:4x4x4:twisted",
        "v5p:4x4x4 cannot be twisted; shapes that can (n,n,2n or n,2n,2n): "
        "4x4x8, 4x8x4, 8x4x4, 4x8x8, 8x4x8, 8x8x4"},

@@ -1,0 +1,194 @@
+// Makespans of workloads that a pencil gives too.
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "test/cli/podsim_process.h"
+
+namespace podsim {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr double kMicro = 1e-6;
+
+// The step of a workload on `slice` with these ops and more keys.
+ordered_json Step(const std::string& slice, const std::string& ops,
+                  const std::string& more = "", const std::string& flags = "") {
+  const TemporaryFolder folder;
+  folder.Write("w.json", R"({"format": "podsim-workload/1", "slice": ")" +
+                             slice + "\", " + more + "\"ops\": [" + ops + "]}");
+  return PodsimJson(Words("simulate w.json --json - " + flags),
+                    folder.path())["points"][0];
+}
+
+void CheckSeconds(const ordered_json& found, double expected) {
+  REQUIRE(found.is_number());
+  if (expected == 0) {
+    CHECK(found == 0);
+  } else {
+    CHECK(found.get<double>() == Approx(expected).epsilon(1e-9));
+  }
+}
+
+std::string Compute(const std::string& id, const std::string& duration) {
+  return R"({"id": ")" + id + R"(", "compute": {"duration": ")" + duration +
+         "\"}}";
+}
+
+std::string Sum(const std::string& id, const std::string& kind,
+                const std::string& bytes, const std::string& axis,
+                const std::string& lowering) {
+  return R"({"id": ")" + id + R"(", "collective": ")" + kind +
+         R"(", "bytes": ")" + bytes + R"(", "axes": [")" + axis +
+         R"("], "lowering": ")" + lowering + "\"}";
+}
+
+constexpr char kOneMicrosecond[] =
+    R"("parameters": {"ici.hop_latency": "1us"}, )";
+
+TEST_CASE("a step takes the sum of its computes and closed forms", "[cli]") {
+  // ideal: 100 GB/s; alpha 1us. Rings of n = 4:
+  //   all-gather of 4 MB:  (n-1)(alpha + S/(nB))  = 3 (1 + 10) us  =  33 us
+  //   all-reduce of 8 MB: 2(n-1)(alpha + S/(nB))  = 6 (1 + 20) us  = 126 us
+  const ordered_json step =
+      Step("ideal:4x4",
+           Compute("a", "10us") + "," +
+               Sum("gather", "all-gather", "4MB", "x", "ring") + "," +
+               Compute("b", "20us") + "," +
+               Sum("reduce", "all-reduce", "8MB", "y", "ring"),
+           kOneMicrosecond);
+  CheckSeconds(step["makespan_s"], (10 + 33 + 20 + 126) * kMicro);
+  CheckSeconds(step["compute_s"], 30 * kMicro);
+  CheckSeconds(step["exposed_communication_s"], (33 + 126) * kMicro);
+  CheckSeconds(step["idle_s"], 0);
+  CheckSeconds(step["interference_s"], 0);
+  // Nothing overlaps: everything is on the critical path.
+  REQUIRE(step["critical_path"].size() == 4);
+  CheckSeconds(step["critical_path"][0]["seconds"], 10 * kMicro);
+  CheckSeconds(step["critical_path"][1]["seconds"], 33 * kMicro);
+  CheckSeconds(step["critical_path"][2]["seconds"], 20 * kMicro);
+  CheckSeconds(step["critical_path"][3]["seconds"], 126 * kMicro);
+  CheckSeconds(step["collectives"][0]["exposed_s"], 33 * kMicro);
+  CheckSeconds(step["collectives"][1]["exposed_s"], 126 * kMicro);
+}
+
+TEST_CASE("a step folded, unfolded and on a larger cube takes equally long",
+          "[cli]") {
+  const std::string ops = Compute("a", "10us") + "," +
+                          Sum("g", "all-gather", "4MB", "x", "ring-short");
+  const double folded = Step("v5p:4x4x4", ops)["makespan_s"];
+  // ring-short of 4: 2 (1us) + 3/8 * 4MB / 90GB/s.
+  CheckSeconds(folded, (10 + 2 + 3.0 / 8 * 4e6 / 90e9 / kMicro) * kMicro);
+  CheckSeconds(Step("v5p:4x4x4", ops, "", "--fold off")["makespan_s"], folded);
+  CheckSeconds(Step("v5p:4x4x8", ops)["makespan_s"], folded);
+}
+
+TEST_CASE("a repeat takes its body as often as it says", "[cli]") {
+  // 3 (10 + 2 (33 + 5)) us and 1 us after it.
+  const std::string inner = R"({"id": "inner", "repeat": 2, "ops": [)" +
+                            Sum("gather", "all-gather", "4MB", "x", "ring") +
+                            "," + Compute("b", "5us") + "]}";
+  const ordered_json step =
+      Step("ideal:4x4",
+           R"({"id": "outer", "repeat": 3, "ops": [)" + Compute("a", "10us") +
+               "," + inner + R"(]}, {"id": "end", "after": ["outer"],
+                                     "compute": {"duration": "1us"}})",
+           kOneMicrosecond);
+  CheckSeconds(step["makespan_s"], (3 * (10 + 2 * (33 + 5)) + 1) * kMicro);
+  CheckSeconds(step["compute_s"], (3 * (10 + 2 * 5) + 1) * kMicro);
+  CHECK(step["collectives"][0]["executions"] == 6);
+  CheckSeconds(step["collectives"][0]["exposed_s"], 6 * 33 * kMicro);
+  CheckSeconds(step["collectives"][0]["time_s"], 33 * kMicro);
+}
+
+TEST_CASE("each collective on v7x is launched once, an empty one is not",
+          "[cli]") {
+  // 15us + 3 (1us + 3.6MB / (4 * 90GB/s)) = 15 + 3 * 11 = 48 us, twice.
+  const std::string gather = Sum("g", "all-gather", "3.6MB", "x", "ring");
+  const std::string loop =
+      R"({"id": "l", "repeat": 2, "ops": [)" + gather + "]}";
+  CheckSeconds(Step("v7x:4x4x4", loop)["makespan_s"], 2 * 48 * kMicro);
+  CheckSeconds(Step("v7x:4x4x4", loop, "", "--ideal")["makespan_s"],
+               2 * 30 * kMicro);
+  const std::string empty = Sum("e", "all-gather", "0B", "x", "ring");
+  CheckSeconds(Step("v7x:4x4x4", empty + "," + gather)["makespan_s"],
+               48 * kMicro);
+}
+
+TEST_CASE("a compute takes its flops or its memory traffic, the longer",
+          "[cli]") {
+  // v5p: 459 TFLOP/s bf16, 918 TFLOP/s int8, 2765 GB/s.
+  const auto op = [](const std::string& work) {
+    return R"({"id": "c", "compute": {)" + work + "}}";
+  };
+  const auto makespan = [&](const std::string& work) -> ordered_json {
+    return Step("v5p:4x4x4", op(work))["makespan_s"];
+  };
+  CheckSeconds(makespan(R"("flops": "4.59TFLOP", "hbm": "2.765GB")"), 10e-3);
+  CheckSeconds(makespan(R"("flops": "459GFLOP", "hbm": "27.65GB")"), 10e-3);
+  CheckSeconds(makespan(R"("flops": "4.59TFLOP", "dtype": "int8")"), 5e-3);
+  CheckSeconds(makespan(R"("hbm": "2765MB")"), 1e-3);
+  CheckSeconds(makespan(R"("duration": "0s")"), 0);
+  CheckSeconds(Step("v5p:4x4x4", op(R"("flops": "1TFLOP")"), "",
+                    "--set chip.flops=100TFLOP/s")["makespan_s"],
+               10e-3);
+}
+
+TEST_CASE("a chip that is early waits for the others, and that is idle time",
+          "[cli]") {
+  // Two rows of two chips, joined by one cable each; that of the second row has
+  // half the rate. Gathering 2 MB along x moves 1 MB each way: 1 + 10 us in the
+  // first row, 1 + 20 us in the second. Gathering 4 MB along y moves 2 MB,
+  // 1 + 20 us, and joins the rows: it starts when the second row is there.
+  // Chip 0 is one of those that end last: 10 of its 42 us were waiting.
+  const ordered_json step =
+      Step("ideal:2x2",
+           Sum("row", "all-gather", "2MB", "x", "line") + "," +
+               Sum("column", "all-gather", "4MB", "y", "line"),
+           kOneMicrosecond, "--fault link:0,1:x+=50%");
+  CheckSeconds(step["makespan_s"], (21 + 21) * kMicro);
+  CheckSeconds(step["exposed_communication_s"], (11 + 21) * kMicro);
+  CheckSeconds(step["idle_s"], 10 * kMicro);
+  CheckSeconds(step["collectives"][0]["exposed_s"], 11 * kMicro);
+  CheckSeconds(step["collectives"][1]["exposed_s"], 21 * kMicro);
+}
+
+TEST_CASE("on a line the ends finish last, and the next op starts where it can",
+          "[cli]") {
+  // All-gather on a line of n = 5 chips, step u = alpha + S/(nB) = 1 + 10 us.
+  // The link into an end carries n-1 = 4 shards: 4u; the busiest link at the
+  // middle chip carries 3, so it ends after 3u. All chips then compute 7us.
+  const std::string gather = Sum("g", "all-gather", "5MB", "x", "line");
+  const ordered_json one =
+      Step("ideal:5:mesh", gather + "," + Compute("c", "7us"), kOneMicrosecond);
+  CheckSeconds(one["makespan_s"], (4 * 11 + 7) * kMicro);
+  // A column of two: the middle column goes on along y one step earlier than
+  // the others, which do not wait for it: 4u + 1us + 2 MB/B in the end.
+  const ordered_json two =
+      Step("ideal:5x2:mesh",
+           gather + "," + Sum("column", "all-gather", "4MB", "y", "line"),
+           kOneMicrosecond);
+  CheckSeconds(two["makespan_s"], (4 * 11 + 21) * kMicro);
+  CheckSeconds(two["idle_s"], 0);
+}
+
+TEST_CASE("async ops run one after the other, and a warning says so", "[cli]") {
+  const TemporaryFolder folder;
+  const std::string gather =
+      R"({"id": "g", "collective": "all-gather", "bytes": "4MB",
+          "axes": ["x"], "lowering": "ring", "async": true})";
+  folder.Write("w.json",
+               R"({"format": "podsim-workload/1", "slice": "ideal:4x4", )" +
+                   std::string(kOneMicrosecond) + "\"ops\": [" + gather + "," +
+                   Compute("c", "10us") + "]}");
+  const Outcome outcome =
+      Podsim(Words("simulate w.json --json -"), folder.path());
+  CHECK(outcome.err ==
+        "podsim: warning: 1 op is async; this version runs async as sync, one "
+        "op after the other: the time is an upper bound\n");
+  CheckSeconds(ordered_json::parse(outcome.out)["points"][0]["makespan_s"],
+               43 * kMicro);
+}
+
+}  // namespace
+}  // namespace podsim

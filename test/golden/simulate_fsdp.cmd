@@ -1,0 +1,1 @@
+simulate workloads/fsdp_two_layers.json

@@ -1,0 +1,1 @@
+simulate test/data/broken_schedules/valid-short-ar.json

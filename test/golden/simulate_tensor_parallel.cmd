@@ -1,0 +1,1 @@
+simulate workloads/tensor_parallel_layer.json

@@ -1,0 +1,1 @@
+topology topologies/ring-of-8-uneven.json

@@ -1,0 +1,1 @@
+topology v5p:8x8x16

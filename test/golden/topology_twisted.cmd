@@ -1,0 +1,1 @@
+topology v4:4x4x8:twisted

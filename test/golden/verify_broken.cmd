@@ -1,0 +1,1 @@
+verify test/data/broken_schedules/no-dependences-0-short-ar.json

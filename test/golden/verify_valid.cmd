@@ -1,0 +1,1 @@
+verify test/data/broken_schedules/valid-short-ar.json
