@@ -9,7 +9,8 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "base/json_reader.h"
-#include "collective/collective.h"
+#include "base/parse_units.h"
+#include "collective/groups.h"
 #include "report/csv.h"
 #include "report/json.h"
 #include "report/output_file.h"
@@ -105,13 +106,43 @@ class Outputs {
   std::unique_ptr<OutputFile> json_, csv_, timing_;
 };
 
+// --axes, --groups, --shift, --pairs, --root: who takes part.
+void SetParties(const CliOptions& options, const Topology& topology,
+                Collective& collective) {
+  if (!options.axes.empty() && !options.groups.empty()) {
+    throw InputError("--groups", "--axes says the groups already; leave one");
+  }
+  if (!options.shift.empty() && !options.pairs.empty()) {
+    throw InputError("--pairs", "--shift says the pairs already; leave one");
+  }
+  if (!options.axes.empty()) {
+    collective.axes = ParseAxes(options.axes, topology, "--axes");
+  }
+  if (!options.groups.empty()) {
+    ReadGroups(JsonValue::ReadFile(options.groups), topology, collective);
+  }
+  if (!options.shift.empty()) {
+    collective.shift = ParseShift(options.shift, topology, "--shift");
+  }
+  if (!options.pairs.empty()) {
+    ReadPairs(JsonValue::ReadFile(options.pairs), topology, collective);
+  }
+  RequirePairs(collective, "--shift");
+  if (!options.root.empty()) {
+    SetRoot(ParseCount(options.root, 0, topology.chips() - 1, "--root"),
+            topology, "--root", collective);
+  }
+}
+
 std::vector<Collective> CollectivesOf(const CliOptions& options,
                                       const Slice& slice) {
-  const CollectiveKind kind = ParseCollectiveKind(options.kind, "KIND");
-  std::vector<int> axes = AllAxes(slice.topology);
-  if (!options.axes.empty()) {
-    axes = ParseAxes(options.axes, slice.topology, "--axes");
-  } else if (slice.topology.slices() > 1) {
+  const Topology& topology = slice.topology;
+  Collective collective{.kind = ParseCollectiveKind(options.kind, "KIND"),
+                        .payload = {},
+                        .axes = AllAxes(topology)};
+  SetParties(options, topology, collective);
+  if (options.axes.empty() && options.groups.empty() && options.shift.empty() &&
+      options.pairs.empty() && topology.slices() > 1) {
     throw InputError("--slice",
                      "a group of all chips spans " +
                          std::to_string(slice.topology.slices()) +
@@ -121,8 +152,9 @@ std::vector<Collective> CollectivesOf(const CliOptions& options,
   }
   std::vector<Collective> collectives;
   for (const Bytes payload : ParseByteList(options.bytes, "--bytes")) {
-    collectives.push_back({.kind = kind, .payload = payload, .axes = axes});
-    RequireCountable(collectives.back(), slice.topology, "--bytes");
+    collective.payload = payload;
+    RequireCountable(collective, topology, "--bytes");
+    collectives.push_back(collective);
   }
   return collectives;
 }
@@ -183,15 +215,13 @@ int RunLower(const CliOptions& options) {
   }
   OutputFile file(options.output, "-o " + options.output);
   const LoweredCollective lowered =
-      LowerCollective(collectives[0], slice, lowering, "--lowering");
-  RequireMemory(CountTransfers(lowered.program, slice.topology), sim,
-                "--max-memory", "take fewer chips or batches");
+      LowerCollective(collectives[0], slice, lowering, "--lowering", sim);
+  RequireMemory(CountTransfers(lowered, slice.topology), sim, "--max-memory",
+                "take fewer chips or batches");
   VerifyLowered(lowered, slice, sim);
-  const Bytes payload = collectives[0].payload;
-  const Schedule schedule = Instantiate(lowered.program, slice.topology,
-                                        NoFold(slice.topology), payload);
-  const CollectiveMeaning meaning = MeaningOf(
-      lowered.program, slice.topology, ToText(collectives[0].kind), payload);
+  const Schedule schedule = MakeSchedule(
+      lowered, slice.topology, NoFold(slice.topology), collectives[0].payload);
+  const CollectiveMeaning meaning = MeaningOf(lowered, slice.topology);
   WriteSchedule(schedule, meaning, slice,
                 [&](const std::string& text) { file.Write(text); });
   file.Commit();

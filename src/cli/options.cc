@@ -87,8 +87,9 @@ void AddSimulation(CLI::App& app, CliOptions& options) {
 
 void AddCollective(CLI::App& app, CliOptions& options, bool many) {
   app.add_option("KIND", options.kind,
-                 "all-reduce, all-gather, reduce-scatter; with --engine bound "
-                 "also all-to-all, broadcast, reduce, gather, scatter")
+                 "all-reduce, all-gather, reduce-scatter, broadcast, reduce, "
+                 "collective-permute; with --engine bound also all-to-all, "
+                 "gather, scatter")
       ->required();
   app.add_option("--bytes", options.bytes,
                  many ? "payload S (nccl-tests): 64MiB, 1KiB,1MiB, 1KiB..4GiB, "
@@ -99,6 +100,22 @@ void AddCollective(CLI::App& app, CliOptions& options, bool many) {
   app.add_option("--axes", options.axes,
                  "groups: all sub-tori spanned by these axes at once, e.g. x,y "
                  "(default: all chips)")
+      ->check(NotEmpty());
+  app.add_option("--groups", options.groups,
+                 "groups as lists of chip ids, in rank order, all at once: a "
+                 "JSON file [[0, 1], [2, 3]]")
+      ->check(NotEmpty());
+  app.add_option("--root", options.root,
+                 "root chip of broadcast, reduce, gather, scatter (default: "
+                 "rank 0)")
+      ->check(NotEmpty());
+  app.add_option("--shift", options.shift,
+                 "collective-permute: AXIS:PLACES, every chip sends that many "
+                 "places on, e.g. x:1, y:-2")
+      ->check(NotEmpty());
+  app.add_option("--pairs", options.pairs,
+                 "collective-permute: who sends to whom, a JSON file "
+                 "[[0, 1], [1, 2]]")
       ->check(NotEmpty());
 }
 

@@ -25,6 +25,7 @@ constexpr KindRow kKinds[] = {
     {CollectiveKind::kReduce, "reduce"},
     {CollectiveKind::kGather, "gather"},
     {CollectiveKind::kScatter, "scatter"},
+    {CollectiveKind::kCollectivePermute, "collective-permute"},
 };
 
 }  // namespace
@@ -54,8 +55,30 @@ std::vector<CollectiveKind> AllCollectiveKinds() {
   return kinds;
 }
 
+bool IsRooted(CollectiveKind kind) {
+  switch (kind) {
+    case CollectiveKind::kBroadcast:
+    case CollectiveKind::kReduce:
+    case CollectiveKind::kGather:
+    case CollectiveKind::kScatter:
+      return true;
+    default:
+      return false;
+  }
+}
+
 int GroupSize(const Collective& collective, const Topology& topology) {
-  if (!topology.is_grid()) return topology.live_chips();
+  if (!collective.groups.empty()) {
+    std::size_t largest = 0;
+    for (const auto& group : collective.groups) {
+      largest = std::max(largest, group.size());
+    }
+    return static_cast<int>(largest);
+  }
+  if (!topology.is_grid() ||
+      collective.kind == CollectiveKind::kCollectivePermute) {
+    return topology.live_chips();
+  }
   if (topology.slices() == 1 && collective.axes == AllAxes(topology)) {
     return topology.live_chips();
   }
@@ -145,6 +168,7 @@ double BusFactor(CollectiveKind kind, int group_size) {
     case CollectiveKind::kReduce:
     case CollectiveKind::kGather:
     case CollectiveKind::kScatter:
+    case CollectiveKind::kCollectivePermute:
       return 1;
   }
   return 1;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/ids.h"
 #include "base/units.h"
 #include "schedule/program.h"
 #include "topology/topology.h"
@@ -21,6 +22,7 @@ enum class CollectiveKind {
   kReduce,
   kGather,
   kScatter,
+  kCollectivePermute,
 };
 
 const char* ToText(CollectiveKind kind);  // "all-reduce"
@@ -29,16 +31,40 @@ CollectiveKind ParseCollectiveKind(const std::string& name,
                                    const std::string& where);
 std::vector<CollectiveKind> AllCollectiveKinds();
 
+// Every chip sends to the one `by` places on along an axis: around a wrapped
+// one, 0 < by < size; over the end of another nothing is sent, |by| < size.
+struct AxisShift {
+  int axis = 0;
+  int by = 0;
+};
+
+struct ChipPair {
+  ChipId from;
+  ChipId to;
+};
+
 // One collective over every sub-grid spanned by `axes` at once (all chips:
-// every ICI axis). Payload is the nccl-tests size S of algorithms of this kind:
-// the all-reduce operand, the all-gather result, the reduce-scatter operand.
+// every ICI axis), or over lists of chips. Payload is the nccl-tests size S of
+// its kind: the all-reduce operand, the all-gather result, the reduce-scatter
+// operand, the buffer of a broadcast, what each pair of a permute sends.
 struct Collective {
   CollectiveKind kind = CollectiveKind::kAllReduce;
   Bytes payload;
   std::vector<int> axes;  // ascending; those of size 1 included or not
+  // Not empty: instead of axes. Disjoint lists of live chips in rank order.
+  std::vector<std::vector<ChipId>> groups = {};
+  // Of the rooted kinds. Other groups have their root at the same rank.
+  // nullopt: rank 0.
+  std::optional<ChipId> root = {};
+  // Of a collective-permute: one of the two. No chip sends or receives twice.
+  std::optional<AxisShift> shift = {};
+  std::vector<ChipPair> pairs = {};
 };
 
-// Chips of one group; of a group of all chips only the live ones count.
+bool IsRooted(CollectiveKind kind);  // broadcast, reduce, gather, scatter
+
+// Chips of the largest group; of a group of all chips only the live ones count.
+// Of a permute: all live chips.
 int GroupSize(const Collective& collective, const Topology& topology);
 
 // Throws InputError{where, ..} if the bytes that the collective moves, counted
@@ -62,7 +88,7 @@ std::vector<int> ActiveAxes(const Collective& collective,
 ChunkFlow FlowOf(CollectiveKind kind);
 
 // busbw = algbw x factor (nccl-tests): all-reduce 2(n-1)/n; all-gather,
-// reduce-scatter, all-to-all (n-1)/n; the rooted ones 1.
+// reduce-scatter, all-to-all (n-1)/n; the rooted ones and permute 1.
 double BusFactor(CollectiveKind kind, int group_size);
 
 }  // namespace podsim

@@ -14,6 +14,7 @@ namespace podsim {
 namespace {
 
 constexpr int kMaxBatches = 1024;
+constexpr int kMaxChunks = 1 << 16;
 // Three shares rounded to the six digits that ToText prints.
 constexpr double kFractionSlack = 2e-6;
 
@@ -71,6 +72,8 @@ void SetKey(const std::string& key, const std::string& value,
     spec.axis_primitive = ParsePrimitive(value, where);
   } else if (key == "batches") {
     spec.batches = ParseCount(value, 1, kMaxBatches, where + ": batches");
+  } else if (key == "chunks") {
+    spec.chunks = ParseCount(value, 1, kMaxChunks, where + ": chunks");
   } else if (value == "balanced") {
     spec.balanced = true;
   } else {
@@ -132,6 +135,11 @@ std::vector<double> BalancedFractions(const LoweringSpec& spec,
 
 std::optional<std::string> WhyNotOnSlice(const Collective& collective,
                                          const Topology& topology) {
+  if (!collective.groups.empty()) {
+    return "its groups must be all chips or the sub-grids of some axes, and "
+           "these lists are neither; use binomial or double-binary-tree "
+           "(all-reduce)";
+  }
   if (!topology.is_grid()) {
     return "the slice is a list of links without axes; this lowering needs a "
            "torus or mesh (podsim verify and simulate take a schedule of your "
@@ -157,8 +165,8 @@ std::optional<std::string> WhyNotOnSlice(const Collective& collective,
                                 topology.AxisOf(link)) != active.end();
     if (used && topology.Exists(link) && !topology.Live(link)) {
       return "it needs link " + topology.NameOf(link) +
-             ", which is dead; no lowering of this version routes around "
-             "faults (--engine bound still gives the bounds)";
+             ", which is dead; use bfs-tree (all-reduce, broadcast, reduce), "
+             "which goes around faults; --engine bound gives the bounds";
     }
   }
   return std::nullopt;
@@ -168,8 +176,13 @@ std::optional<std::string> WhyNotOnSlice(const Collective& collective,
 
 std::span<const Lowering> Lowerings() {
   static const std::vector<Lowering> rows = {
-      RingLowering(), RingSplitLowering(), RingShortLowering(),
-      LineLowering(), BucketLowering(),    BucketRotatedLowering()};
+      RingLowering(),       RingSplitLowering(),
+      RingShortLowering(),  LineLowering(),
+      BucketLowering(),     BucketRotatedLowering(),
+      LineMiddleLowering(), ChainLowering(),
+      BfsTreeLowering(),    DoubleBinaryTreeLowering(),
+      BinomialLowering(),   DirectLowering(),
+      SplitShiftLowering()};
   return rows;
 }
 
@@ -251,6 +264,8 @@ std::string ToText(const LoweringSpec& spec, const Collective& collective,
       entries.push_back(key + "=" + ToText(spec.axis_primitive));
     } else if (key == "batches") {
       entries.push_back(key + "=" + std::to_string(spec.batches));
+    } else if (key == "chunks") {
+      entries.push_back(key + "=" + std::to_string(spec.chunks));
     } else {
       std::vector<std::string> shares;
       const auto fractions = ResolveFractions(spec, collective, topology);
@@ -271,11 +286,34 @@ std::optional<std::string> WhyNot(const LoweringSpec& spec,
   CHECK(row != nullptr) << spec.name;
   if (std::find(row->kinds.begin(), row->kinds.end(), collective.kind) ==
       row->kinds.end()) {
-    return std::string(row->name) + " does not lower " +
-           ToText(collective.kind);
+    std::vector<std::string> kinds;
+    for (const CollectiveKind kind : row->kinds) kinds.push_back(ToText(kind));
+    return "only for " + Join(kinds, ", ");
   }
-  if (const auto reason = WhyNotOnSlice(collective, topology)) return reason;
+  if (row->lower != nullptr) {
+    const auto reason = WhyNotOnSlice(collective, topology);
+    if (reason) return reason;
+  }
   return row->why_not(collective, topology, spec);
+}
+
+LoweringSpec Resolve(const LoweringSpec& spec, const Collective& collective,
+                     const Slice& slice) {
+  const Lowering* row = FindLowering(spec.name);
+  LoweringSpec resolved = spec;
+  if (row->best_chunks != nullptr && spec.chunks == 0) {
+    resolved.chunks = row->best_chunks(collective, slice);
+  }
+  return resolved;
+}
+
+bool HasProgram(const LoweringSpec& spec) {
+  return FindLowering(spec.name)->lower != nullptr;
+}
+
+WholeSchedule Build(const LoweringSpec& spec, const Collective& collective,
+                    const Topology& topology) {
+  return FindLowering(spec.name)->build(collective, topology, spec);
 }
 
 Program Lower(const LoweringSpec& spec, const Collective& collective,
@@ -285,6 +323,8 @@ Program Lower(const LoweringSpec& spec, const Collective& collective,
 
 std::uint64_t CountSteps(const LoweringSpec& spec, const Collective& collective,
                          const Topology& topology) {
+  const Lowering* row = FindLowering(spec.name);
+  if (row->count != nullptr) return row->count(collective, topology, spec);
   const std::vector<int> active = ActiveAxes(collective, topology);
   std::uint64_t per_parcel = 0;
   for (const int axis : active) {
@@ -299,6 +339,7 @@ std::uint64_t CountSteps(const LoweringSpec& spec, const Collective& collective,
 
 bool IsRedundant(const LoweringSpec& spec, const Collective& collective,
                  const Topology& topology) {
+  if (!HasProgram(spec) || !collective.groups.empty()) return false;
   const std::vector<int> active = ActiveAxes(collective, topology);
   bool any_wrap = false;
   bool equal = true;

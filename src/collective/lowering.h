@@ -8,6 +8,8 @@
 
 #include "collective/collective.h"
 #include "schedule/program.h"
+#include "schedule/schedule.h"
+#include "topology/slice.h"
 
 namespace podsim {
 
@@ -22,23 +24,44 @@ struct LoweringSpec {
   int batches = 1;
   std::vector<double> fractions;  // empty: equal
   bool balanced = false;          // fractions=balanced
+  int chunks = 0;                 // of a pipeline; 0: the best number
+};
+
+inline constexpr int kMostChunks = 256;  // that `0` means
+
+// What has no symmetry: the schedule of every chip, and what it must compute.
+struct WholeSchedule {
+  Schedule schedule;
+  CollectiveMeaning meaning;
 };
 
 // One row of the table: a lowering and what is known about it.
 struct Lowering {
   const char* name;
   const char* help;  // one line
-  // Parameters it takes, of axis_primitive, batches, fractions.
+  // Parameters it takes, of axis_primitive, batches, fractions, chunks.
   std::vector<std::string> parameters;
   std::vector<CollectiveKind> kinds;
   const char* preconditions;
-  const char* time;  // all-gather; a = o + alpha
+  const char* time;  // of its first kind; a = o + alpha
   const char* source;
   // Why it does not apply, and what does; nullopt if it applies.
   std::optional<std::string> (*why_not)(const Collective&, const Topology&,
                                         const LoweringSpec&);
-  // The steps of one chip. Only where it applies.
-  Program (*lower)(const Collective&, const Topology&, const LoweringSpec&);
+  // One of the two, only where it applies. The steps of one chip:
+  Program (*lower)(const Collective&, const Topology&,
+                   const LoweringSpec&) = nullptr;
+  // Or, without symmetry, those of all chips. These take groups given as lists,
+  // faults, twists and slices without axes unless `why_not` objects.
+  WholeSchedule (*build)(const Collective&, const Topology&,
+                         const LoweringSpec&) = nullptr;
+  // Of those: about how many transfers, and a time that it cannot beat.
+  std::uint64_t (*count)(const Collective&, const Topology&,
+                         const LoweringSpec&) = nullptr;
+  Seconds (*at_least)(const Collective&, const Slice&,
+                      const LoweringSpec&) = nullptr;
+  // The best number of chunks, where `chunks` is a parameter.
+  int (*best_chunks)(const Collective&, const Slice&) = nullptr;
 };
 
 std::span<const Lowering> Lowerings();
@@ -47,6 +70,10 @@ const Lowering* FindLowering(const std::string& name);
 // Throws InputError{where, ..} for unknown names, keys and values.
 LoweringSpec ParseLoweringSpec(const std::string& text,
                                const std::string& where);
+
+// The spec with `chunks` chosen.
+LoweringSpec Resolve(const LoweringSpec& spec, const Collective& collective,
+                     const Slice& slice);
 
 // The spec with every parameter resolved for this collective, keys in order,
 // numbers as %.6g:
@@ -62,8 +89,13 @@ std::optional<std::string> WhyNot(const LoweringSpec& spec,
                                   const Collective& collective,
                                   const Topology& topology);
 
+// Whether Lower or Build makes its steps.
+bool HasProgram(const LoweringSpec& spec);
 Program Lower(const LoweringSpec& spec, const Collective& collective,
               const Topology& topology);
+// Of a resolved spec.
+WholeSchedule Build(const LoweringSpec& spec, const Collective& collective,
+                    const Topology& topology);
 
 // The fractions that the spec means on these axes (in bucket-rotated's order of
 // parts); nullopt if `balanced` would need a negative one.
@@ -71,7 +103,7 @@ std::optional<std::vector<double>> ResolveFractions(
     const LoweringSpec& spec, const Collective& collective,
     const Topology& topology);
 
-// About how many steps Lower would emit, without emitting them.
+// About how many steps Lower, or transfers Build, would emit.
 std::uint64_t CountSteps(const LoweringSpec& spec, const Collective& collective,
                          const Topology& topology);
 

@@ -12,6 +12,13 @@ Lowering RingShortLowering();
 Lowering LineLowering();
 Lowering BucketLowering();
 Lowering BucketRotatedLowering();
+Lowering LineMiddleLowering();
+Lowering ChainLowering();
+Lowering BfsTreeLowering();
+Lowering DoubleBinaryTreeLowering();
+Lowering BinomialLowering();
+Lowering DirectLowering();
+Lowering SplitShiftLowering();
 
 }  // namespace podsim
 

@@ -25,8 +25,8 @@ Lowering RingShortLowering() {
   return {.name = "ring-short",
           .help = "every shard the shorter way around",
           .parameters = {},
-          .kinds = {CollectiveKind::kAllReduce, CollectiveKind::kReduceScatter,
-                    CollectiveKind::kAllGather},
+          .kinds = {CollectiveKind::kAllGather, CollectiveKind::kReduceScatter,
+                    CollectiveKind::kAllReduce},
           .preconditions = "one wrapped axis",
           .time = "floor(n/2) a + (n-1)/(2n) S/B",
           .source =

@@ -5,7 +5,9 @@
 #include <set>
 
 #include "base/check.h"
+#include "collective/groups.h"
 #include "cost/cut.h"
+#include "cost/permute_bounds.h"
 #include "topology/distance.h"
 
 namespace podsim {
@@ -15,24 +17,22 @@ constexpr int kBoxChips = 64;  // enumerate boxes up to this size of slice
 
 class BoundFinder {
  public:
-  BoundFinder(const Collective& collective, const Slice& slice, ChipId root)
+  BoundFinder(const Collective& collective, const Slice& slice)
       : collective_(collective),
         topology_(slice.topology),
-        root_(root),
         payload_(static_cast<double>(collective.payload.value())),
-        start_(slice.parameters.ici_message_overhead.value() + Alpha()),
-        overhead_(slice.parameters.ici_message_overhead.value()) {}
-
-  // Groups other than sub-grids.
-  void SetGroups(const std::vector<std::vector<ChipId>>& lists) {
-    groups_ = MakeGroups(lists, topology_);
-    listed_ = true;
-  }
+        alpha_(SmallestLatency(slice.topology)),
+        overhead_(slice.parameters.ici_message_overhead.value()),
+        start_(overhead_ + alpha_),
+        listed_(!collective.groups.empty()) {}
 
   Bounds Find() {
     symmetric_ = topology_.is_grid() && topology_.healthy() &&
                  !topology_.twisted() && !listed_;
-    if (!symmetric_ && !listed_) groups_ = MakeGroups(collective_, topology_);
+    if (!symmetric_) FindGroups();
+    if (symmetric_ && IsRooted(collective_.kind)) {
+      root_ = collective_.root.value_or(FirstLiveChip(topology_));
+    }
     if (payload_ == 0 || LargestGroup() <= 1) {
       return {{{"none", Seconds(0)}}};
     }
@@ -41,7 +41,7 @@ class BoundFinder {
     if (topology_.is_grid()) AddSlabs();
     const bool odd_shape = !FullyWrapped() || !topology_.healthy();
     if (topology_.is_grid() && odd_shape && topology_.chips() <= kBoxChips) {
-      if (symmetric_) groups_ = MakeGroups(collective_, topology_);
+      if (symmetric_) FindGroups();
       AddBoxes();
     }
     if (collective_.kind == CollectiveKind::kAllReduce) {
@@ -73,13 +73,13 @@ class BoundFinder {
                : *std::max_element(groups_.sizes.begin(), groups_.sizes.end());
   }
 
-  double Alpha() const {
-    if (topology_.is_grid()) return topology_.base_latency().value();
-    double alpha = std::numeric_limits<double>::infinity();
-    topology_.ForEachLiveLink([&](LinkId link) {
-      alpha = std::min(alpha, topology_.Latency(link).value());
-    });
-    return alpha;
+  void FindGroups() {
+    const auto lists = GroupsOf(collective_, topology_);
+    groups_ = MakeGroups(lists, topology_);
+    if (!IsRooted(collective_.kind)) return;
+    const int rank = RootRank(collective_, lists);
+    roots_.clear();
+    for (const auto& group : lists) roots_.push_back(group[rank]);
   }
 
   bool FullyWrapped() const {
@@ -113,7 +113,7 @@ class BoundFinder {
                     : SummariseDistances(topology_, groups_.of_chip).diameter;
     }
     bounds_.components.push_back(
-        {"latency", Seconds(overhead_ + Alpha() * farthest)});
+        {"latency", Seconds(overhead_ + alpha_ * farthest)});
   }
 
   int RootEccentricity() const {
@@ -127,19 +127,20 @@ class BoundFinder {
       }
       return farthest;
     }
-    const std::vector<int> hops = HopsFrom(topology_, root_);
     // A link may have died in one direction only.
     const bool one_way_in =
         !topology_.healthy() && (collective_.kind == CollectiveKind::kReduce ||
                                  collective_.kind == CollectiveKind::kGather);
     int farthest = 0;
-    for (std::size_t chip = 0; chip < hops.size(); ++chip) {
-      if (groups_.of_chip[chip] != groups_.of_chip[root_.value()]) continue;
-      farthest = std::max(
-          farthest, one_way_in
-                        ? HopsFrom(topology_, ChipId(static_cast<std::uint32_t>(
-                                                  chip)))[root_.value()]
-                        : hops[chip]);
+    for (std::size_t g = 0; g < roots_.size(); ++g) {
+      const std::vector<int> hops = HopsFrom(topology_, roots_[g]);
+      for (std::uint32_t chip = 0; chip < hops.size(); ++chip) {
+        if (groups_.of_chip[chip] != static_cast<int>(g)) continue;
+        farthest = std::max(
+            farthest, one_way_in
+                          ? HopsFrom(topology_, ChipId(chip))[roots_[g].value()]
+                          : hops[chip]);
+      }
     }
     return farthest;
   }
@@ -152,13 +153,11 @@ class BoundFinder {
     double out = 0, in = 0;
     for (std::size_t g = 0; g < inside.size(); ++g) {
       const int n = groups_.sizes[g];
-      const bool root_here =
-          groups_.of_chip[root_.value()] == static_cast<int>(g);
-      if (IsRooted() && !root_here) continue;  // nothing to do
-      const bool root_inside = root_here && set[root_.value()];
+      const bool root_inside =
+          IsRooted(collective_.kind) && set[roots_[g].value()];
       out += MustLeave(collective_.kind, payload_, n, inside[g], root_inside);
-      in += MustLeave(collective_.kind, payload_, n, n - inside[g],
-                      root_here && !root_inside);
+      in +=
+          MustLeave(collective_.kind, payload_, n, n - inside[g], !root_inside);
     }
     const CutCapacity capacity = CapacityAround(set, topology_);
     family.Consider(out, capacity.out);
@@ -193,7 +192,12 @@ class BoundFinder {
       }
       corners = std::move(more);
     }
-    corners.insert(root_);
+    if (IsRooted(collective_.kind)) {
+      // The root of the group of each of them.
+      std::set<ChipId> roots;
+      for (const ChipId chip : corners) roots.insert(RootOf(chip));
+      corners.merge(roots);
+    }
     return {corners.begin(), corners.end()};
   }
 
@@ -222,24 +226,21 @@ class BoundFinder {
       }
     }
     if (!symmetric_ && groups_.of_chip[chip.value()] < 0) return;
-    if (IsRooted() && !RootInGroupOf(chip)) return;  // nothing to do
     const int n = symmetric_ ? GroupSize(collective_, topology_)
                              : groups_.sizes[groups_.of_chip[chip.value()]];
-    const bool is_root = chip == root_;
+    const bool is_root = IsRooted(collective_.kind) && chip == RootOf(chip);
     family.Consider(MustLeave(collective_.kind, payload_, n, 1, is_root),
                     out_rate);
     family.Consider(MustLeave(collective_.kind, payload_, n, n - 1, !is_root),
                     in_rate);
   }
 
-  bool RootInGroupOf(ChipId chip) const {
-    if (!symmetric_) {
-      return groups_.of_chip[chip.value()] == groups_.of_chip[root_.value()];
-    }
-    Coordinates a = topology_.CoordinatesOf(chip);
-    Coordinates b = topology_.CoordinatesOf(root_);
-    for (const int axis : collective_.axes) a[axis] = b[axis] = 0;
-    return a == b;
+  ChipId RootOf(ChipId chip) const {
+    if (!symmetric_) return roots_[groups_.of_chip[chip.value()]];
+    Coordinates at = topology_.CoordinatesOf(chip);
+    const Coordinates root = topology_.CoordinatesOf(root_);
+    for (const int axis : collective_.axes) at[axis] = root[axis];
+    return topology_.ChipAt(at);
   }
 
   void AddSlabs() {
@@ -263,8 +264,7 @@ class BoundFinder {
       return;
     }
     const int n = GroupSize(collective_, topology_);
-    const double groups =
-        IsRooted() ? 1.0 : static_cast<double>(topology_.chips()) / n;
+    const double groups = static_cast<double>(topology_.chips()) / n;
     const double capacity = (along.wrap ? 2.0 : 1.0) * topology_.chips() /
                             along.size * topology_.base_bandwidth().value();
     const int root_at = topology_.CoordinatesOf(root_)[axis];
@@ -284,18 +284,6 @@ class BoundFinder {
                      : std::max(leaves(inside, has_root),
                                 leaves(n - inside, !has_root));
       family.Consider(groups * out, capacity);
-    }
-  }
-
-  bool IsRooted() const {
-    switch (collective_.kind) {
-      case CollectiveKind::kBroadcast:
-      case CollectiveKind::kReduce:
-      case CollectiveKind::kGather:
-      case CollectiveKind::kScatter:
-        return true;
-      default:
-        return false;
     }
   }
 
@@ -492,13 +480,15 @@ class BoundFinder {
 
   const Collective& collective_;
   const Topology& topology_;
-  ChipId root_;
   double payload_;
-  double start_;            // o + alpha
-  double overhead_;         // o
-  bool symmetric_ = false;  // healthy untwisted grid, groups along axes
-  bool listed_ = false;     // groups are given as lists
-  Groups groups_;
+  double alpha_;
+  double overhead_;            // o
+  double start_;               // o + alpha
+  bool listed_;                // groups are given as lists
+  bool symmetric_ = false;     // healthy untwisted grid, groups along axes
+  ChipId root_{0};             // then, of the rooted kinds
+  Groups groups_;              // else
+  std::vector<ChipId> roots_;  // by group, of the rooted kinds
   Bounds bounds_;
 };
 
@@ -511,23 +501,16 @@ const BoundComponent& Bounds::binding() const {
       [](const auto& a, const auto& b) { return a.time < b.time; });
 }
 
-Bounds ComputeBounds(const Collective& collective, const Slice& slice,
-                     ChipId root) {
-  return BoundFinder(collective, slice, root).Find();
-}
-
-Bounds ComputeBounds(CollectiveKind kind, Bytes payload,
-                     const std::vector<std::vector<ChipId>>& groups,
-                     const Slice& slice, ChipId root) {
-  const Collective collective{.kind = kind, .payload = payload, .axes = {}};
-  BoundFinder finder(collective, slice, root);
-  finder.SetGroups(groups);
-  return finder.Find();
+Bounds ComputeBounds(const Collective& collective, const Slice& slice) {
+  if (collective.kind == CollectiveKind::kCollectivePermute) {
+    return ComputePermuteBounds(collective, slice);
+  }
+  return BoundFinder(collective, slice).Find();
 }
 
 Seconds TotalTrafficTime(const Collective& collective, const Slice& slice) {
-  return BoundFinder(collective, slice, FirstLiveChip(slice.topology))
-      .TrafficTime();
+  if (collective.kind == CollectiveKind::kCollectivePermute) return Seconds(0);
+  return BoundFinder(collective, slice).TrafficTime();
 }
 
 std::optional<Bisection> ComputeBisection(const Topology& topology) {

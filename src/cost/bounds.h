@@ -30,23 +30,16 @@ struct Bounds {
 //   chip        cut around one chip, out and in
 //   slab:a      cut around an arc (wrapped axis) or prefix of coordinates
 //   box         cut around an axis-aligned box; slices of up to 64 chips that
-//   are
-//               not fully wrapped or have faults
+//               are not fully wrapped or have faults
 //   edges       all-reduce: 2(n-1)S over all links (Harary & Schwenk 1974)
 //   block       all-reduce, same slices as box: a set of chips taken as one
 //   distance, distance:a   all-to-all: byte-hops over the capacity
+//   shift       collective-permute: a shift along a wrapped axis
 // A group of one chip or an empty payload has the single component `none`, 0 s.
 // Where n does not divide S the bound can exceed the optimum by less than n
-// bytes on the binding link. Dead chips are no members. `root` matters for
-// rooted kinds only. With links of different latency alpha is the smallest.
-Bounds ComputeBounds(const Collective& collective, const Slice& slice,
-                     ChipId root = ChipId(0));
-
-// The same for any disjoint groups of chips that run at once (lists in rank
-// order), as schedule files state them.
-Bounds ComputeBounds(CollectiveKind kind, Bytes payload,
-                     const std::vector<std::vector<ChipId>>& groups,
-                     const Slice& slice, ChipId root = ChipId(0));
+// bytes on the binding link. Groups that run at once add up what must cross a
+// cut. With links of different latency alpha is the smallest.
+Bounds ComputeBounds(const Collective& collective, const Slice& slice);
 
 // The bytes that all links together must carry, over their capacity, without
 // start-up: 2(n-1)S per group for all-reduce, (n-1)S for all-gather and

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "collective/groups.h"
+#include "topology/distance.h"
+
 namespace podsim {
 namespace {
 
@@ -59,13 +62,45 @@ bool EqualFractions(const LoweringSpec& spec) {
                             std::not_equal_to<>()) == spec.fractions.end();
 }
 
+// One message on an idle slice: o + h alpha + S/B.
+std::optional<Seconds> LonePairTime(const Collective& collective,
+                                    const Slice& slice) {
+  const std::vector<ChipPair> pairs = PairsOf(collective, slice.topology);
+  if (pairs.size() > 1) return std::nullopt;
+  if (pairs.empty() || collective.payload.value() == 0) return Seconds(0);
+  const int hops = HopsFrom(slice.topology, pairs[0].from)[pairs[0].to.value()];
+  return slice.parameters.ici_message_overhead +
+         hops * slice.parameters.ici_hop_latency +
+         collective.payload / slice.parameters.ici_bandwidth +
+         slice.parameters.collective_launch;
+}
+
+// Of a pipeline along a line, whose links nothing else uses.
+std::optional<Seconds> PathTime(const LoweringSpec& spec,
+                                const Collective& collective,
+                                const Slice& slice) {
+  if (spec.name != "line-middle" && spec.name != "chain") return std::nullopt;
+  if (GroupSize(collective, slice.topology) == 1) return Seconds(0);
+  if (spec.chunks == 0 || collective.payload.value() % spec.chunks != 0) {
+    return std::nullopt;
+  }
+  if (collective.payload.value() == 0) return Seconds(0);
+  return FindLowering(spec.name)->at_least(collective, slice, spec) +
+         slice.parameters.collective_launch;
+}
+
 }  // namespace
 
 std::optional<Seconds> ClosedForm(const LoweringSpec& spec,
                                   const Collective& collective,
                                   const Slice& slice) {
   const Topology& topology = slice.topology;
-  if (!topology.is_grid() || !topology.healthy()) return std::nullopt;
+  if (!topology.is_grid() || !topology.healthy() ||
+      !collective.groups.empty()) {
+    return std::nullopt;
+  }
+  if (spec.name == "direct") return LonePairTime(collective, slice);
+  if (!HasProgram(spec)) return PathTime(spec, collective, slice);
   const std::int64_t n = GroupSize(collective, topology);
   if (n == 1 || collective.payload.value() == 0) return Seconds(0);
   if (spec.batches != 1) return std::nullopt;

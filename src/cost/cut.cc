@@ -1,5 +1,7 @@
 #include "cost/cut.h"
 
+#include "collective/groups.h"
+
 namespace podsim {
 
 Groups MakeGroups(const std::vector<std::vector<ChipId>>& lists,
@@ -16,27 +18,16 @@ Groups MakeGroups(const std::vector<std::vector<ChipId>>& lists,
 }
 
 Groups MakeGroups(const Collective& collective, const Topology& topology) {
-  Groups groups;
-  std::vector<int> index(topology.chips(), -1);
-  for (int id = 0; id < topology.chips(); ++id) {
-    std::uint32_t first = 0;
-    if (topology.is_grid()) {
-      Coordinates at = topology.CoordinatesOf(ChipId(id));
-      for (const int axis : collective.axes) at[axis] = 0;
-      first = topology.ChipAt(at).value();
-    }
-    if (!topology.Live(ChipId(id))) {
-      groups.of_chip.push_back(-1);
-      continue;
-    }
-    if (index[first] < 0) {
-      index[first] = static_cast<int>(groups.sizes.size());
-      groups.sizes.push_back(0);
-    }
-    groups.of_chip.push_back(index[first]);
-    ++groups.sizes[index[first]];
-  }
-  return groups;
+  return MakeGroups(GroupsOf(collective, topology), topology);
+}
+
+double SmallestLatency(const Topology& topology) {
+  if (topology.is_grid()) return topology.base_latency().value();
+  double alpha = std::numeric_limits<double>::infinity();
+  topology.ForEachLiveLink([&](LinkId link) {
+    alpha = std::min(alpha, topology.Latency(link).value());
+  });
+  return alpha;
 }
 
 std::vector<int> MembersInside(const ChipSet& set, const Groups& groups) {
@@ -69,6 +60,8 @@ double MustLeave(CollectiveKind kind, double payload, int n, int a,
       return root_inside ? 0 : a * shard;
     case CollectiveKind::kScatter:
       return root_inside ? b * shard : 0;
+    case CollectiveKind::kCollectivePermute:
+      break;  // has pairs, not groups
   }
   return 0;
 }

@@ -36,6 +36,9 @@ std::vector<int> MembersInside(const ChipSet& set, const Groups& groups);
 double MustLeave(CollectiveKind kind, double payload, int n, int a,
                  bool root_inside);
 
+// Seconds per hop of the quickest live link.
+double SmallestLatency(const Topology& topology);
+
 // Bytes/s of the live links out of, into, and inside a set.
 struct CutCapacity {
   double out = 0;

@@ -32,6 +32,10 @@ std::unique_ptr<Core> MakeEqualShareCore(const Schedule& schedule,
 std::unique_ptr<Core> MakeMaxMinCore(const Schedule& schedule,
                                      const Network& network);
 
+// The one that suits the schedule.
+std::unique_ptr<Core> MakeCore(const Schedule& schedule,
+                               const Network& network);
+
 // Dates closer than this (relative) count as simultaneous.
 inline constexpr double kSimultaneous = 1e-12;
 

@@ -7,8 +7,6 @@
 #include "engine/pod_model.h"
 
 namespace podsim {
-namespace {
-
 void RequireAllEnded(const Timeline& timeline) {
   std::string left;
   std::size_t count = 0;
@@ -18,8 +16,6 @@ void RequireAllEnded(const Timeline& timeline) {
   }
   CHECK(count == 0) << count << " ops never ended, first:" << left;
 }
-
-}  // namespace
 
 Network MakeNetwork(const Slice& slice) {
   const Topology& topology = slice.topology;
@@ -64,11 +60,23 @@ Successors::Successors(const Schedule& schedule)
   }
 }
 
+std::unique_ptr<Core> MakeCore(const Schedule& schedule,
+                               const Network& network) {
+  return schedule.one_hop() ? MakeEqualShareCore(schedule, network)
+                            : MakeMaxMinCore(schedule, network);
+}
+
 Timeline RunPod(const Schedule& schedule, const Network& network) {
-  const std::unique_ptr<Core> core = schedule.one_hop()
-                                         ? MakeEqualShareCore(schedule, network)
-                                         : MakeMaxMinCore(schedule, network);
+  const std::unique_ptr<Core> core = MakeCore(schedule, network);
   RunInSimGrid(*core);
+  Timeline timeline = core->TakeTimeline();
+  RequireAllEnded(timeline);
+  return timeline;
+}
+
+Timeline RunCore(const Schedule& schedule, const Network& network) {
+  const std::unique_ptr<Core> core = MakeCore(schedule, network);
+  core->Drain();
   Timeline timeline = core->TakeTimeline();
   RequireAllEnded(timeline);
   return timeline;

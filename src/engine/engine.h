@@ -47,6 +47,12 @@ struct Timeline {
 // model inside SimGrid's engine. Every op ends, or it is an internal error that
 // names the first ten that did not.
 Timeline RunPod(const Schedule& schedule, const Network& network);
+// The same event loop drained without SimGrid: bit-equal, for trials and for
+// whatever must leave SimGrid alone.
+Timeline RunCore(const Schedule& schedule, const Network& network);
+
+// CHECKs that every op has an end.
+void RequireAllEnded(const Timeline& timeline);
 
 }  // namespace podsim
 

@@ -58,11 +58,15 @@ struct Host {
   std::shared_ptr<PodModel> model;
 };
 
+// SimGrid allows one engine per process; it stays until the process ends.
+Host* host = nullptr;
+
 }  // namespace
 
+bool SimGridIsRunning() { return host != nullptr; }
+
 void RunInSimGrid(Core& core) {
-  // SimGrid allows one engine per process; it stays until the process ends.
-  static Host* host = new Host;
+  if (host == nullptr) host = new Host;
   host->model->Load(&core, simgrid::s4u::Engine::get_clock());
   host->engine->run();
   host->model->Load(nullptr, 0);

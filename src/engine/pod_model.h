@@ -10,6 +10,9 @@ namespace podsim {
 // they are run. Not thread-safe, like SimGrid.
 void RunInSimGrid(Core& core);
 
+// RunInSimGrid was called in this process.
+bool SimGridIsRunning();
+
 }  // namespace podsim
 
 #endif  // PODSIM_ENGINE_POD_MODEL_H_

@@ -142,16 +142,16 @@ std::string StepTable(const Slice& slice, const StepResult& step) {
 
 std::string LoweringsTable() {
   std::vector<std::vector<std::string>> rows = {
-      {"<lowering", "<what it does", "<needs", "<parameters",
-       "<all-gather time, a = o + alpha"}};
+      {"<lowering", "<for", "<needs", "<parameters",
+       "<time of the first kind, a = o + alpha", "<what it does"}};
   for (const Lowering& row : Lowerings()) {
-    rows.push_back({row.name, row.help, row.preconditions,
+    std::vector<std::string> kinds;
+    for (const CollectiveKind kind : row.kinds) kinds.push_back(ToText(kind));
+    rows.push_back({row.name, Join(kinds, ", "), row.preconditions,
                     row.parameters.empty() ? "-" : Join(row.parameters, ", "),
-                    row.time});
+                    row.time, row.help});
   }
-  return FormatTable(rows) +
-         "All lower all-reduce, reduce-scatter and all-gather: reduce-scatter "
-         "is the all-gather with time reversed, all-reduce runs both.\n";
+  return FormatTable(rows);
 }
 
 std::string GenerationsTable(const std::vector<Generation>& generations) {

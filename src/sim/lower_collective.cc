@@ -29,11 +29,11 @@ constexpr double kTie = 1e-9;
 
 bool EveryChunkHasBytes(const LoweredCollective& lowered,
                         const Topology& topology) {
-  const std::int64_t n = GroupSize(lowered.program, topology);
+  const std::int64_t n = GroupSize(*lowered.program, topology);
   const std::int64_t payload = lowered.collective.payload.value();
   for (const std::int64_t shard : {payload / n, (payload + n - 1) / n}) {
     for (const Bytes size :
-         SubChunkSizes(lowered.program.split, Bytes(shard))) {
+         SubChunkSizes(lowered.program->split, Bytes(shard))) {
       if (size.value() == 0) return false;
     }
   }
@@ -42,16 +42,16 @@ bool EveryChunkHasBytes(const LoweredCollective& lowered,
 
 Verdict Replay(const LoweredCollective& lowered, const Slice& slice,
                const SimOptions& options, std::optional<std::string> reason) {
-  RequireMemory(CountTransfers(lowered.program, slice.topology), options,
-                "--verify",
+  RequireMemory(CountTransfers(lowered, slice.topology), options, "--verify",
                 "take fewer chips or batches, use --verify auto or off");
-  const Schedule schedule =
-      Instantiate(lowered.program, slice.topology, NoFold(slice.topology),
-                  lowered.collective.payload);
-  const CollectiveMeaning meaning =
-      MeaningOf(lowered.program, slice.topology,
-                ToText(lowered.collective.kind), lowered.collective.payload);
-  const Violations violations = VerifyFull(schedule, meaning, slice.topology);
+  const Violations violations =
+      lowered.whole
+          ? VerifyFull(lowered.whole->schedule, lowered.whole->meaning,
+                       slice.topology)
+          : VerifyFull(
+                MakeSchedule(lowered, slice.topology, NoFold(slice.topology),
+                             lowered.collective.payload),
+                MeaningOf(lowered, slice.topology), slice.topology);
   CHECK(violations.empty())
       << lowered.spec.name << ": " << violations.texts().front();
   return {.ok = true, .method = "replay", .reason = std::move(reason)};
@@ -59,7 +59,7 @@ Verdict Replay(const LoweredCollective& lowered, const Slice& slice,
 
 Verdict ProveByOrbit(const LoweredCollective& lowered,
                      const Topology& topology) {
-  const Violations violations = VerifyOrbit(lowered.program, topology);
+  const Violations violations = VerifyOrbit(*lowered.program, topology);
   CHECK(violations.empty())
       << lowered.spec.name << ": " << violations.texts().front();
   return {.ok = true, .method = "orbit", .reason = {}};
@@ -82,7 +82,7 @@ std::optional<Fold> FoldOf(const Program& program, const Topology& topology) {
 
 Bytes PaddedPayload(const LoweredCollective& lowered,
                     const Topology& topology) {
-  const std::int64_t n = GroupSize(lowered.program, topology);
+  const std::int64_t n = GroupSize(*lowered.program, topology);
   const std::int64_t rest = lowered.collective.payload.value() % n;
   return lowered.collective.payload + Bytes(rest == 0 ? 0 : n - rest);
 }
@@ -95,37 +95,92 @@ std::optional<double> TryTime(const LoweredCollective& lowered,
     return exact->value();
   }
   const Topology& topology = slice.topology;
-  const std::optional<Fold> fold = FoldOf(lowered.program, topology);
+  const std::optional<Fold> fold =
+      lowered.program ? FoldOf(*lowered.program, topology) : std::nullopt;
   const FoldedGrid grid(topology, fold.value_or(NoFold(topology)));
-  if (CountSlots(lowered.program, grid) > kMostTried) {
+  if (CountSlots(lowered, grid) > kMostTried) return std::nullopt;
+  const Schedule schedule = MakeSchedule(
+      lowered, topology, fold.value_or(NoFold(topology)),
+      fold ? PaddedPayload(lowered, topology) : lowered.collective.payload);
+  if (!schedule.one_hop() && schedule.size() > kMostMultiHop) {
     return std::nullopt;
   }
-  const Schedule schedule =
-      fold ? Instantiate(lowered.program, topology, *fold,
-                         PaddedPayload(lowered, topology))
-           : Instantiate(lowered.program, topology, NoFold(topology),
-                         lowered.collective.payload);
   const Network network = fold ? MakeNetwork(slice, grid) : MakeNetwork(slice);
-  return RunPod(schedule, network).makespan +
+  return RunCore(schedule, network).makespan +
          slice.parameters.collective_launch.value();
 }
 
 LoweredCollective LowerWith(const LoweringSpec& spec,
-                            const Collective& collective, const Slice& slice) {
-  return {collective, spec, Lower(spec, collective, slice.topology)};
+                            const Collective& collective, const Slice& slice,
+                            const SimOptions& options) {
+  LoweredCollective lowered{
+      collective, Resolve(spec, collective, slice), {}, {}};
+  if (HasProgram(spec)) {
+    lowered.program = Lower(lowered.spec, collective, slice.topology);
+    return lowered;
+  }
+  RequireMemory(CountSteps(lowered.spec, collective, slice.topology), options,
+                "--max-memory", "take fewer chips or chunks");
+  lowered.whole = std::make_shared<const WholeSchedule>(
+      Build(lowered.spec, collective, slice.topology));
+  return lowered;
+}
+
+// A candidate that cannot win, or is too large to try, without building it.
+bool CannotWin(const LoweringSpec& spec, const Collective& collective,
+               const Slice& slice, const std::optional<double>& best) {
+  const Lowering* row = FindLowering(spec.name);
+  if (row->at_least == nullptr || !best || !slice.topology.is_grid()) {
+    return false;
+  }
+  const LoweringSpec resolved = Resolve(spec, collective, slice);
+  return row->at_least(collective, slice, resolved).value() +
+             slice.parameters.collective_launch.value() >=
+         *best;
 }
 
 }  // namespace
+
+std::uint64_t CountTransfers(const LoweredCollective& lowered,
+                             const Topology& topology) {
+  return lowered.whole ? lowered.whole->schedule.transfers()
+                       : CountTransfers(*lowered.program, topology);
+}
+
+std::uint64_t CountSlots(const LoweredCollective& lowered,
+                         const FoldedGrid& grid) {
+  return lowered.whole ? lowered.whole->schedule.size()
+                       : CountSlots(*lowered.program, grid);
+}
+
+Schedule MakeSchedule(const LoweredCollective& lowered,
+                      const Topology& topology, const Fold& fold,
+                      Bytes payload) {
+  return lowered.whole ? lowered.whole->schedule
+                       : Instantiate(*lowered.program, topology, fold, payload);
+}
+
+CollectiveMeaning MeaningOf(const LoweredCollective& lowered,
+                            const Topology& topology) {
+  return lowered.whole ? lowered.whole->meaning
+                       : MeaningOf(*lowered.program, topology,
+                                   ToText(lowered.collective.kind),
+                                   lowered.collective.payload);
+}
 
 FoldChoice ChooseFold(const LoweredCollective& lowered, const Slice& slice,
                       FoldMode mode, const std::string& where) {
   const Topology& topology = slice.topology;
   const Bytes payload = lowered.collective.payload;
   if (mode == FoldMode::kOff) return {{}, payload, "--fold off"};
-  FoldChoice choice{.fold = FoldOf(lowered.program, topology),
-                    .payload = PaddedPayload(lowered, topology),
-                    .reason = {}};
-  if (!topology.uniform()) {
+  FoldChoice choice{.fold = {}, .payload = payload, .reason = {}};
+  if (lowered.program) {
+    choice.fold = FoldOf(*lowered.program, topology);
+    choice.payload = PaddedPayload(lowered, topology);
+  }
+  if (!lowered.program) {
+    choice.reason = "its steps differ from chip to chip";
+  } else if (!topology.uniform()) {
     choice.reason = "links differ or are dead";
   } else if (!choice.fold) {
     choice.reason =
@@ -133,7 +188,7 @@ FoldChoice ChooseFold(const LoweredCollective& lowered, const Slice& slice,
         "(lines and unwrapped axes are not)";
   } else if (choice.payload != payload && mode == FoldMode::kAuto) {
     choice.reason = "the " +
-                    std::to_string(GroupSize(lowered.program, topology)) +
+                    std::to_string(GroupSize(*lowered.program, topology)) +
                     " ranks of a group do not divide the payload (--fold on "
                     "pads it)";
   } else {
@@ -149,18 +204,19 @@ FoldChoice ChooseFold(const LoweredCollective& lowered, const Slice& slice,
 LoweredCollective LowerCollective(const Collective& collective,
                                   const Slice& slice,
                                   const std::optional<LoweringSpec>& spec,
-                                  const std::string& where) {
+                                  const std::string& where,
+                                  const SimOptions& options) {
   if (spec) {
     if (const auto reason = WhyNot(*spec, collective, slice.topology)) {
       throw InputError(where, spec->name + " does not apply to " +
                                   ToText(collective.kind) +
                                   " here: " + *reason);
     }
-    return LowerWith(*spec, collective, slice);
+    return LowerWith(*spec, collective, slice, options);
   }
   std::optional<LoweredCollective> best;
   std::optional<LoweringSpec> untried;
-  double best_time = 0;
+  std::optional<double> best_time;
   std::vector<NotApplicable> reasons;
   for (const LoweringSpec& candidate : SpecsForAuto()) {
     if (const auto reason = WhyNot(candidate, collective, slice.topology)) {
@@ -168,21 +224,24 @@ LoweredCollective LowerCollective(const Collective& collective,
       continue;
     }
     if (IsRedundant(candidate, collective, slice.topology)) continue;
-    if (CountSteps(candidate, collective, slice.topology) > kMostSteps) {
+    if (CannotWin(candidate, collective, slice, best_time)) continue;
+    if (CountSteps(Resolve(candidate, collective, slice), collective,
+                   slice.topology) > kMostSteps) {
       if (!untried) untried = candidate;
       continue;
     }
-    LoweredCollective lowered = LowerWith(candidate, collective, slice);
+    LoweredCollective lowered =
+        LowerWith(candidate, collective, slice, options);
     const std::optional<double> time = TryTime(lowered, slice);
     if (!time) {
       if (!untried) untried = candidate;
-    } else if (!best || *time < best_time * (1 - kTie)) {
+    } else if (!best || *time < *best_time * (1 - kTie)) {
       best = std::move(lowered);
       best_time = *time;
     }
   }
   if (best) return *std::move(best);
-  if (untried) return LowerWith(*untried, collective, slice);
+  if (untried) return LowerWith(*untried, collective, slice, options);
   FailNothingApplies(collective, reasons, where);
 }
 
@@ -222,16 +281,17 @@ Verdict VerifyLowered(const LoweredCollective& lowered, const Slice& slice,
   if (options.verify == VerifyMode::kFull) {
     return Replay(lowered, slice, options, std::nullopt);
   }
-  const std::uint64_t transfers = CountTransfers(lowered.program, topology);
-  std::string reason = "some chunks have no bytes";
-  if (EveryChunkHasBytes(lowered, topology)) {
+  const std::uint64_t transfers = CountTransfers(lowered, topology);
+  std::string reason = lowered.whole ? "its steps differ from chip to chip"
+                                     : "some chunks have no bytes";
+  if (lowered.program && EveryChunkHasBytes(lowered, topology)) {
     // Without symmetry a replay is the same work done faster.
     const bool symmetric =
-        OrbitClasses(lowered.program, topology) * kOrbitSaves <=
+        OrbitClasses(*lowered.program, topology) * kOrbitSaves <=
         static_cast<std::uint64_t>(topology.chips());
     const bool affordable =
         transfers < std::numeric_limits<std::uint32_t>::max() &&
-        OrbitCost(lowered.program, topology) <= kMostOrbit;
+        OrbitCost(*lowered.program, topology) <= kMostOrbit;
     reason = symmetric ? "too large to prove by orbit" : "no symmetry to use";
     if (affordable && (symmetric || transfers > kMostReplayed)) {
       return ProveByOrbit(lowered, topology);

@@ -1,6 +1,7 @@
 #ifndef PODSIM_SIM_LOWER_COLLECTIVE_H_
 #define PODSIM_SIM_LOWER_COLLECTIVE_H_
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,12 +14,27 @@
 
 namespace podsim {
 
-// A collective with its lowering chosen and its steps emitted.
+// A collective with its lowering chosen and its steps emitted: the program of
+// one chip or, without symmetry, the schedule of all.
 struct LoweredCollective {
   Collective collective;
-  LoweringSpec spec;
-  Program program;
+  LoweringSpec spec;  // resolved
+  std::optional<Program> program;
+  std::shared_ptr<const WholeSchedule> whole;  // else
 };
+
+// Transfers on all chips, and ops on the sites of a fold, before building.
+std::uint64_t CountTransfers(const LoweredCollective& lowered,
+                             const Topology& topology);
+std::uint64_t CountSlots(const LoweredCollective& lowered,
+                         const FoldedGrid& grid);
+// The schedule of every chip, or of the sites of a fold.
+Schedule MakeSchedule(const LoweredCollective& lowered,
+                      const Topology& topology, const Fold& fold,
+                      Bytes payload);
+// What the unfolded schedule must compute.
+CollectiveMeaning MeaningOf(const LoweredCollective& lowered,
+                            const Topology& topology);
 
 // How a program is placed for simulation.
 struct FoldChoice {
@@ -39,7 +55,12 @@ FoldChoice ChooseFold(const LoweredCollective& lowered, const Slice& slice,
 LoweredCollective LowerCollective(const Collective& collective,
                                   const Slice& slice,
                                   const std::optional<LoweringSpec>& spec,
-                                  const std::string& where);
+                                  const std::string& where,
+                                  const SimOptions& options);
+
+// Transfers of several hops share links, which makes every one of them slow to
+// simulate: `auto` and `compare` leave lowerings with more of them out.
+inline constexpr std::uint64_t kMostMultiHop = 20'000;
 
 // The error of a collective that no lowering applies to, with the reasons.
 [[noreturn]] void FailNothingApplies(const Collective& collective,

@@ -9,6 +9,7 @@
 #include "schedule/schedule_json.h"
 #include "sim/options.h"
 #include "sim/result.h"
+#include "topology/fold.h"
 #include "workload/workload.h"
 
 namespace podsim {

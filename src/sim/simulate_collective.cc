@@ -19,6 +19,8 @@ namespace {
 
 constexpr double kBoundSlack = 1e-9;  // relative
 constexpr int kSortDigits = 9;
+// Transfers that `compare` simulates of a lowering without symmetry.
+constexpr std::uint64_t kMostWhole = 2'000'000;
 
 void SetBounds(const Bounds& bounds, Point& point) {
   for (const BoundComponent& component : bounds.components) {
@@ -39,8 +41,7 @@ Point MakePoint(const Collective& collective, const Slice& slice,
   point.group_size = GroupSize(collective, slice.topology);
   point.payload_bytes = collective.payload.value();
   point.engine = ToText(options.engine);
-  SetBounds(ComputeBounds(collective, slice, FirstLiveChip(slice.topology)),
-            point);
+  SetBounds(ComputeBounds(collective, slice), point);
   return point;
 }
 
@@ -49,7 +50,7 @@ void Simulate(const LoweredCollective& lowered, const Slice& slice,
   const FoldChoice choice = ChooseFold(lowered, slice, options.fold, "");
   const Fold fold = choice.fold.value_or(NoFold(slice.topology));
   const FoldedGrid grid(slice.topology, fold);
-  RequireMemory(CountSlots(lowered.program, grid), options, "--max-memory",
+  RequireMemory(CountSlots(lowered, grid), options, "--max-memory",
                 "let it fold (--fold auto or on), take fewer chips or batches, "
                 "use --engine bound");
   Collective padded = lowered.collective;
@@ -61,8 +62,7 @@ void Simulate(const LoweredCollective& lowered, const Slice& slice,
   Schedule schedule;
   {
     const PhaseTimer timer(times.build);
-    schedule =
-        Instantiate(lowered.program, slice.topology, fold, choice.payload);
+    schedule = MakeSchedule(lowered, slice.topology, fold, choice.payload);
   }
   point.transfers = std::uint64_t{schedule.transfers()} * grid.chips_per_site();
   SetTraffic(schedule, slice, choice.fold, point);
@@ -79,6 +79,24 @@ void Simulate(const LoweredCollective& lowered, const Slice& slice,
   const bool divides =
       lowered.collective.payload.value() % point.group_size == 0;
   SetTime(time, divides, slice, point);
+}
+
+// A comparison is over in seconds; one lowering alone may take its time.
+std::optional<std::string> WhyTooSlow(const LoweringSpec& spec,
+                                      const Collective& collective,
+                                      const Slice& slice) {
+  if (HasProgram(spec)) return std::nullopt;
+  const LoweringSpec resolved = Resolve(spec, collective, slice);
+  const std::uint64_t transfers =
+      CountSteps(resolved, collective, slice.topology);
+  if (transfers <= kMostMultiHop) return std::nullopt;
+  if (transfers <= kMostWhole &&
+      Build(resolved, collective, slice.topology).schedule.one_hop()) {
+    return std::nullopt;
+  }
+  return "left out: its " + std::to_string(transfers) +
+         " transfers take long to simulate; run it alone with --lowering " +
+         spec.name;
 }
 
 }  // namespace
@@ -162,11 +180,11 @@ Point SimulateCollective(const Collective& collective, const Slice& slice,
   std::optional<LoweredCollective> lowered;
   {
     const PhaseTimer timer(times.lower);
-    lowered = LowerCollective(collective, slice, lowering, where);
+    lowered = LowerCollective(collective, slice, lowering, where, options);
   }
   point.lowering = ToText(lowered->spec, collective, slice.topology);
   if (bound_only) {
-    point.transfers = CountTransfers(lowered->program, slice.topology);
+    point.transfers = CountTransfers(*lowered, slice.topology);
     if (const auto closed = ClosedForm(lowered->spec, collective, slice)) {
       point.closed_form_s = closed->value();
     }
@@ -193,6 +211,10 @@ Comparison CompareLowerings(const Collective& collective, const Slice& slice,
       const bool known = !comparison.not_applicable.empty() &&
                          comparison.not_applicable.back().lowering == spec.name;
       if (!known) comparison.not_applicable.push_back({spec.name, *reason});
+      continue;
+    }
+    if (const auto reason = WhyTooSlow(spec, collective, slice)) {
+      comparison.not_applicable.push_back({spec.name, *reason});
       continue;
     }
     comparison.points.push_back(

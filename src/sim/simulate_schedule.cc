@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <map>
 
+#include "collective/groups.h"
 #include "cost/bounds.h"
 #include "engine/engine.h"
 #include "schedule/verifier.h"
@@ -16,51 +18,40 @@ std::optional<CollectiveKind> KindOf(const std::string& name) {
   return std::nullopt;
 }
 
-// The chips of every sub-grid spanned by `axes`, in rank order.
-std::vector<std::vector<ChipId>> GroupsAlong(const std::vector<int>& axes,
-                                             const Topology& topology) {
-  std::vector<std::vector<ChipId>> groups;
-  std::vector<int> index(topology.chips(), -1);
-  for (int id = 0; id < topology.chips(); ++id) {
-    Coordinates at = topology.CoordinatesOf(ChipId(id));
-    for (const int axis : axes) at[axis] = 0;
-    int& group = index[topology.ChipAt(at).value()];
-    if (group < 0) {
-      group = static_cast<int>(groups.size());
-      groups.emplace_back();
-    }
-    groups[group].emplace_back(id);
+// Who sends to whom; nullopt if some pair's chunks are not the whole payload.
+std::optional<std::vector<ChipPair>> PairsOfChunks(
+    const CollectiveMeaning& meaning) {
+  std::map<std::pair<ChipId, ChipId>, std::int64_t> bytes;
+  for (const Chunk& chunk : meaning.chunks) {
+    bytes[{*chunk.contributor, *chunk.receiver}] += chunk.bytes.value();
   }
-  return groups;
-}
-
-// The axes whose sub-grids are exactly the groups of the file, if any: their
-// bounds are sharper to compute.
-std::optional<std::vector<int>> AxesOf(const CollectiveMeaning& meaning,
-                                       const Topology& topology) {
-  if (!topology.is_grid()) return std::nullopt;
-  for (int subset = (1 << topology.ici_axes()) - 1; subset >= 0; --subset) {
-    std::vector<int> axes;
-    for (int axis = 0; axis < topology.ici_axes(); ++axis) {
-      if ((subset >> axis & 1) != 0) axes.push_back(axis);
-    }
-    if (GroupsAlong(axes, topology) == meaning.groups) return axes;
+  std::vector<ChipPair> pairs;
+  for (const auto& [pair, sum] : bytes) {
+    if (sum != meaning.payload.value()) return std::nullopt;
+    pairs.push_back({pair.first, pair.second});
   }
-  return std::nullopt;
+  return pairs;
 }
 
 void SetScheduleBounds(const ScheduleFile& file, Point& point) {
   const auto kind = KindOf(file.meaning.kind);
   if (!kind) return;
-  const ChipId root(file.meaning.root.value_or(0));
-  const auto axes = AxesOf(file.meaning, file.slice.topology);
-  const Bounds bounds =
-      axes
-          ? ComputeBounds(
-                {.kind = *kind, .payload = file.meaning.payload, .axes = *axes},
-                file.slice, root)
-          : ComputeBounds(*kind, file.meaning.payload, file.meaning.groups,
-                          file.slice, root);
+  Collective collective{
+      .kind = *kind, .payload = file.meaning.payload, .axes = {}};
+  if (*kind == CollectiveKind::kCollectivePermute) {
+    const auto pairs = PairsOfChunks(file.meaning);
+    if (!pairs) return;
+    collective.pairs = *pairs;
+  }
+  // Bounds are sharper for sub-grids.
+  if (const auto axes =
+          AxesOfGroups(file.meaning.groups, file.slice.topology)) {
+    collective.axes = *axes;
+  } else {
+    collective.groups = file.meaning.groups;
+  }
+  if (file.meaning.root) collective.root = ChipId(*file.meaning.root);
+  const Bounds bounds = ComputeBounds(collective, file.slice);
   for (const BoundComponent& component : bounds.components) {
     point.bounds.emplace_back(component.name, component.time.value());
   }

@@ -34,8 +34,9 @@ LoweredStep LowerStep(const Workload& workload, const SimOptions& options) {
     step.lowered.emplace_back();
     step.payload.emplace_back();
     if (!op.collective) continue;
-    step.lowered.back() = LowerCollective(*op.collective, workload.slice,
-                                          op.lowering, op.lowering_where);
+    step.lowered.back() =
+        LowerCollective(*op.collective, workload.slice, op.lowering,
+                        op.lowering_where, options);
     step.payload.back() = op.collective->payload;
   }
   step.fold = NoFold(topology);
@@ -159,8 +160,8 @@ class StepSimulation {
       std::uint64_t transfers = 0;
       for (std::size_t k = 0; k < schedules.size(); ++k) {
         if (!step_.lowered[k]) continue;
-        schedules[k] = Instantiate(step_.lowered[k]->program, slice_.topology,
-                                   step_.fold, step_.payload[k]);
+        schedules[k] = MakeSchedule(*step_.lowered[k], slice_.topology,
+                                    step_.fold, step_.payload[k]);
         by_op[k] = &schedules[k];
         transfers += schedules[k].transfers() * counts_[k];
       }
@@ -187,7 +188,7 @@ class StepSimulation {
       double per_execution = kMarkersPerExecution * grid.sites();
       if (step_.lowered[k]) {
         per_execution +=
-            static_cast<double>(CountSlots(step_.lowered[k]->program, grid));
+            static_cast<double>(CountSlots(*step_.lowered[k], grid));
       }
       transfers += per_execution * static_cast<double>(counts_[k]);
     }

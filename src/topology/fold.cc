@@ -29,6 +29,7 @@ FoldedGrid::FoldedGrid(const Topology& topology, const Fold& fold)
     sites_ *= fold.periods[a];
     chip_stride *= size;
   }
+  if (!topology.is_grid()) sites_ = topology.chips();  // never folds
   chips_per_site_ = topology.chips() / sites_;
 }
 

@@ -89,6 +89,22 @@ std::vector<MeshAxis> ReadMesh(const JsonValue& json,
   return mesh;
 }
 
+std::vector<int> ReadAxis(const JsonValue& json,
+                          const std::vector<MeshAxis>& mesh,
+                          const Topology& topology) {
+  const auto found = std::ranges::find(mesh, json.AsString(), &MeshAxis::name);
+  const std::vector<int> axes =
+      found != mesh.end() ? found->on
+                          : std::vector{SliceAxis(json, mesh, topology)};
+  for (const int axis : axes) {
+    if (topology.axes()[axis].ici) continue;
+    json.Fail(
+        "collectives over DCN are not simulated by this version; name axes "
+        "inside a slice");
+  }
+  return axes;
+}
+
 std::vector<int> ReadAxes(const JsonValue& json,
                           const std::vector<MeshAxis>& mesh,
                           const Topology& topology) {
@@ -97,17 +113,8 @@ std::vector<int> ReadAxes(const JsonValue& json,
   std::vector<int> axes;
   std::vector<bool> used(topology.axes().size());
   for (const JsonValue& entry : entries) {
-    const std::string& name = entry.AsString();
-    const auto in_mesh = std::ranges::find(mesh, name, &MeshAxis::name);
-    for (const int axis : in_mesh != mesh.end()
-                              ? in_mesh->on
-                              : std::vector{SliceAxis(entry, mesh, topology)}) {
+    for (const int axis : ReadAxis(entry, mesh, topology)) {
       RequireUnused(axis, used, entry);
-      if (!topology.axes()[axis].ici) {
-        entry.Fail(
-            "collectives over DCN are not simulated by this version; "
-            "name axes inside a slice");
-      }
       axes.push_back(axis);
     }
   }

@@ -19,6 +19,11 @@ struct MeshAxis {
 // `size` is their product. Parts of an axis (x:4) are refused.
 std::vector<MeshAxis> ReadMesh(const JsonValue& json, const Topology& topology);
 
+// The topology axes that the name of one mesh or torus axis spans, ascending.
+std::vector<int> ReadAxis(const JsonValue& json,
+                          const std::vector<MeshAxis>& mesh,
+                          const Topology& topology);
+
 // The topology axes that a list of mesh or torus axis names spans, ascending.
 std::vector<int> ReadAxes(const JsonValue& json,
                           const std::vector<MeshAxis>& mesh,

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "collective/groups.h"
 #include "cost/roofline.h"
 #include "workload/mesh.h"
 #include "workload/workload.h"
@@ -96,8 +97,9 @@ class Reader {
                                  std::vector<std::string> visible) {
     std::vector<StepItem> items;
     for (const JsonValue& json : list.Elements()) {
-      json.RejectUnknownKeys({"id", "collective", "bytes", "axes", "lowering",
-                              "async", "after", "compute", "repeat", "ops"});
+      json.RejectUnknownKeys({"id", "collective", "bytes", "axes", "groups",
+                              "root", "shift", "pairs", "lowering", "async",
+                              "after", "compute", "repeat", "ops"});
       CheckAfter(json, visible);
       items.push_back(ReadItem(json, visible));
       visible.push_back(json.Get("id").AsString());
@@ -195,9 +197,44 @@ class Reader {
     return op;
   }
 
+  // axes, groups, shift, pairs, root: who takes part.
+  void ReadParties(const JsonValue& json, Collective& collective) const {
+    const Topology& topology = workload_.slice.topology;
+    const auto axes = json.Find("axes");
+    const auto groups = json.Find("groups");
+    const auto shift = json.Find("shift");
+    const auto pairs = json.Find("pairs");
+    if (axes && groups) groups->Fail("axes says the groups already; leave one");
+    if (shift && pairs) pairs->Fail("shift says the pairs already; leave one");
+    if (axes) collective.axes = ReadAxes(*axes, mesh_, topology);
+    if (groups) ReadGroups(*groups, topology, collective);
+    if (shift) collective.shift = ReadShift(*shift);
+    if (pairs) ReadPairs(*pairs, topology, collective);
+    RequirePairs(collective, (shift ? *shift : pairs ? *pairs : json).where());
+    if (const auto root = json.Find("root")) {
+      SetRoot(root->AsInteger(0, topology.chips() - 1), topology, root->where(),
+              collective);
+    }
+  }
+
+  AxisShift ReadShift(const JsonValue& json) const {
+    json.RejectUnknownKeys({"axis", "by"});
+    const JsonValue axis = json.Get("axis");
+    const JsonValue by = json.Get("by");
+    const Topology& topology = workload_.slice.topology;
+    const std::vector<int> axes = ReadAxis(axis, mesh_, topology);
+    if (axes.size() != 1) {
+      axis.Fail("a shift goes along one axis of the slice, \"" +
+                axis.AsString() + "\" lies on " + std::to_string(axes.size()));
+    }
+    return MakeShift(axes[0], by.AsInteger(INT32_MIN, INT32_MAX), topology,
+                     by.where());
+  }
+
   StepOp ReadCollective(const JsonValue& json) {
-    json.RejectUnknownKeys(
-        {"id", "collective", "bytes", "axes", "lowering", "async", "after"});
+    json.RejectUnknownKeys({"id", "collective", "bytes", "axes", "groups",
+                            "root", "shift", "pairs", "lowering", "async",
+                            "after"});
     const Topology& topology = workload_.slice.topology;
     const JsonValue kind = json.Get("collective");
     StepOp op{.id = json.Get("id").AsString(),
@@ -210,9 +247,10 @@ class Reader {
         .kind = ParseCollectiveKind(kind.AsString(), kind.where()),
         .payload = json.Get("bytes").AsBytes(),
         .axes = AllAxes(topology)};
-    if (const auto axes = json.Find("axes")) {
-      collective.axes = ReadAxes(*axes, mesh_, topology);
-    } else if (topology.slices() > 1) {
+    ReadParties(json, collective);
+    const bool all = !json.Find("axes") && !json.Find("groups") &&
+                     !json.Find("shift") && !json.Find("pairs");
+    if (all && topology.slices() > 1) {
       json.Fail("a group of all chips spans " +
                 std::to_string(topology.slices()) +
                 " slices, and collectives over DCN are not simulated by this "

@@ -51,7 +51,15 @@ const std::string kCommands =
 const std::string kUnits = " (known: B, kB, MB, GB, TB, KiB, MiB, GiB, TiB)";
 const std::string kLowerings =
     " (known: auto, ring, ring-split, ring-short, line, bucket, "
-    "bucket-rotated)";
+    "bucket-rotated, line-middle, chain, bfs-tree, double-binary-tree, "
+    "binomial, direct, split-shift)";
+const std::string kInsteadOfDead =
+    "use bfs-tree (all-reduce, broadcast, reduce), which goes around faults; "
+    "--engine bound gives the bounds";
+const std::string kNotForAllGather =
+    "  line-middle, double-binary-tree: only for all-reduce\n"
+    "  chain, bfs-tree, binomial: only for broadcast, reduce, all-reduce\n"
+    "  direct, split-shift: only for collective-permute";
 const std::string kParameters =
     " (known: ici.bandwidth, ici.hop_latency, ici.message_overhead, ici.issue, "
     "ici.window, collective.launch, hbm.bandwidth, hbm.capacity, "
@@ -114,7 +122,7 @@ TEST_CASE("command lines that cannot be used are refused", "[cli]") {
       {"collective allreduce --slice v5p:4x4x4 --bytes 1MiB",
        "KIND: unknown collective \"allreduce\"; did you mean \"all-reduce\"? "
        "(known: all-reduce, all-gather, reduce-scatter, all-to-all, broadcast, "
-       "reduce, gather, scatter)"},
+       "reduce, gather, scatter, collective-permute)"},
   });
 }
 
@@ -335,14 +343,14 @@ TEST_CASE("parameters and faults that cannot be applied are refused", "[cli]") {
        "ideal:2: every chip is dead"},
       {OnCube("--fault link:1,2,3:y- --lowering bucket"),
        "--lowering: bucket does not apply to all-reduce here: it needs link "
-       "1,1,3:y+, which is dead; no lowering of this version routes around "
-       "faults (--engine bound still gives the bounds)"},
-      {OnCube("--fault link:1,2,3:y-"),
-       "--lowering: no lowering applies to this all-reduce:\n"
+       "1,1,3:y+, which is dead; " +
+           kInsteadOfDead},
+      {"collective all-gather --slice v5p:4x4x4 --bytes 1MiB --fault "
+       "link:1,2,3:y-",
+       "--lowering: no lowering applies to this all-gather:\n"
        "  ring, ring-split, ring-short, line, bucket, bucket-rotated: it needs "
-       "link 1,1,3:y+, which is dead; no lowering of this version routes "
-       "around "
-       "faults (--engine bound still gives the bounds)"},
+       "link 1,1,3:y+, which is dead; " +
+           kInsteadOfDead + "\n" + kNotForAllGather},
   });
 }
 
@@ -394,15 +402,18 @@ TEST_CASE("lowerings that do not exist or apply are refused, with what does",
        "all for several"},
       {"collective all-to-all --slice v5p:4x4x4 --bytes 1MiB",
        "--lowering: this version has no lowering for all-to-all, only for "
-       "all-reduce, reduce-scatter, all-gather; --engine bound gives its "
+       "all-gather, reduce-scatter, all-reduce, broadcast, reduce, "
+       "collective-permute; --engine bound gives its "
        "bounds"},
       {"compare all-to-all --slice v5p:4x4x4 --bytes 1MiB",
        "compare: this version has no lowering for all-to-all, only for "
-       "all-reduce, reduce-scatter, all-gather; --engine bound gives its "
+       "all-gather, reduce-scatter, all-reduce, broadcast, reduce, "
+       "collective-permute; --engine bound gives its "
        "bounds"},
-      {"lower broadcast --slice v5p:4x4x4 --bytes 1MiB -o out.json",
-       "--lowering: this version has no lowering for broadcast, only for "
-       "all-reduce, reduce-scatter, all-gather; --engine bound gives its "
+      {"lower gather --slice v5p:4x4x4 --bytes 1MiB -o out.json",
+       "--lowering: this version has no lowering for gather, only for "
+       "all-gather, reduce-scatter, all-reduce, broadcast, reduce, "
+       "collective-permute; --engine bound gives its "
        "bounds"},
       {OnSlice("v5p:2x2x2 --fold on --lowering bucket"),
        "--fold on: cannot fold bucket: no axis has more than one chip and is "
@@ -412,12 +423,13 @@ TEST_CASE("lowerings that do not exist or apply are refused, with what does",
        "--lowering: ring does not apply to all-reduce here: on a twisted slice "
        "axis x is no ring (it closes after two rounds); use the slice without "
        ":twisted, or groups along its long axes"},
-      {OnSlice("bad.json"),
-       "--lowering: no lowering applies to this all-reduce:\n"
+      {"collective all-gather --bytes 1MiB --slice bad.json",
+       "--lowering: no lowering applies to this all-gather:\n"
        "  ring, ring-split, ring-short, line, bucket, bucket-rotated: the "
        "slice "
        "is a list of links without axes; this lowering needs a torus or mesh "
-       "(podsim verify and simulate take a schedule of your own)",
+       "(podsim verify and simulate take a schedule of your own)\n" +
+           kNotForAllGather,
        R"({"format": "podsim-topology/1", "generation": "ideal", "chips": 2,
            "links": [[0, 1]]})"},
   });
@@ -582,8 +594,9 @@ TEST_CASE("workloads with a mistake are refused at its place", "[cli]") {
   refused("/ops/0/axes/1: ", "axis x of the slice is used twice",
           Workload(sum + R"(, "bytes": "1MiB", "axes": ["x", "x"]})"));
   refused("/ops/0: ",
-          "this version has no lowering for all-to-all, only for all-reduce, "
-          "reduce-scatter, all-gather; --engine bound gives its bounds",
+          "this version has no lowering for all-to-all, only for all-gather, "
+          "reduce-scatter, all-reduce, broadcast, reduce, collective-permute; "
+          "--engine bound gives its bounds",
           Workload(R"({"id": "s", "collective": "all-to-all",
                        "bytes": "1MiB"})"));
   refused("/ops/0/compute/dtype: ",

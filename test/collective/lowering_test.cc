@@ -177,7 +177,8 @@ TEST_CASE("the resolved text states every parameter and parses to itself",
         "bucket-rotated:axis_primitive=short,batches=1,"
         "fractions=0.269841/0.333333/0.396825");
   for (const LoweringSpec& spec : SpecsForAuto()) {
-    const std::string text = ToText(spec, collective, slice.topology);
+    const std::string text =
+        ToText(Resolve(spec, collective, slice), collective, slice.topology);
     CHECK(ToText(ParseLoweringSpec(text, ""), collective, slice.topology) ==
           text);
   }
@@ -354,7 +355,7 @@ TEST_CASE("a lowering says which kinds it does not lower", "[collective]") {
       const std::string reason =
           Reason(row.name, OnAllChips(kind, 64, ring), ring.topology);
       const std::string refusal =
-          std::string(row.name) + " does not lower " + ToText(kind);
+          "only for all-gather, reduce-scatter, all-reduce";
       CHECK((reason == refusal) == !known);
     }
     CHECK(row.kinds.size() == 3);
@@ -427,8 +428,8 @@ TEST_CASE("dead links and chips are named if the group needs them",
                   slice.topology);
   };
   const std::string tail =
-      ", which is dead; no lowering of this version routes around faults "
-      "(--engine bound still gives the bounds)";
+      ", which is dead; use bfs-tree (all-reduce, broadcast, reduce), which "
+      "goes around faults; --engine bound gives the bounds";
   CHECK(reason({0, 1}) == "it needs link 2,1:y-" + tail);
   CHECK(reason({1}) == "it needs link 2,1:y-" + tail);
   CHECK(reason({0}) == "applies");
@@ -450,13 +451,14 @@ TEST_CASE("kinds have XLA's names", "[collective]") {
     names.emplace_back(ToText(kind));
     CHECK(ParseCollectiveKind(ToText(kind), "") == kind);
   }
-  CHECK(names == std::vector<std::string>{
-                     "all-reduce", "all-gather", "reduce-scatter", "all-to-all",
-                     "broadcast", "reduce", "gather", "scatter"});
+  CHECK(names == std::vector<std::string>{"all-reduce", "all-gather",
+                                          "reduce-scatter", "all-to-all",
+                                          "broadcast", "reduce", "gather",
+                                          "scatter", "collective-permute"});
   CHECK(ErrorOf([] { ParseCollectiveKind("allreduce", "KIND"); }) ==
         "KIND: unknown collective \"allreduce\"; did you mean \"all-reduce\"? "
         "(known: all-reduce, all-gather, reduce-scatter, all-to-all, "
-        "broadcast, reduce, gather, scatter)");
+        "broadcast, reduce, gather, scatter, collective-permute)");
 }
 
 TEST_CASE("busbw factors are those of nccl-tests", "[collective]") {

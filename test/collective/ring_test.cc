@@ -86,7 +86,7 @@ TEST_CASE("ring: a group of one chip and an empty payload take no time",
   const CollectiveKind kind = GENERATE(from_range(kLoweredKinds));
   const Slice one = MakeTorus({1}, kRates);
   const Slice ring = MakeTorus({8}, kRates);
-  for (const LoweringSpec& spec : SpecsToCompare()) {
+  for (const LoweringSpec& spec : WithProgram(SpecsToCompare())) {
     CAPTURE(spec.name, ToText(kind));
     CHECK_FALSE(WhyNot(spec, OnAllChips(kind, 1000, one), one.topology));
     const Schedule single =

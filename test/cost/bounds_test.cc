@@ -17,12 +17,17 @@ const std::vector<CollectiveKind> kRooted = {
     CollectiveKind::kBroadcast, CollectiveKind::kReduce,
     CollectiveKind::kGather, CollectiveKind::kScatter};
 
+Collective WithRoot(Collective collective, ChipId root) {
+  if (IsRooted(collective.kind)) collective.root = root;
+  return collective;
+}
+
 // Bandwidth terms in units of S/B (the slices here have no latencies).
 class Units {
  public:
   Units(const Slice& slice, const Collective& collective,
         ChipId root = ChipId(0)) {
-    const Bounds bounds = ComputeBounds(collective, slice, root);
+    const Bounds bounds = ComputeBounds(WithRoot(collective, root), slice);
     const double unit = static_cast<double>(collective.payload.value()) /
                         slice.parameters.ici_bandwidth.value();
     for (const BoundComponent& component : bounds.components) {
@@ -226,7 +231,7 @@ TEST_CASE("bounds of a twisted torus: loads 21, 170, 73 1/3, 184, 1189 1/3",
 double LatencyOf(const Slice& slice, const Collective& collective,
                  ChipId root = ChipId(0)) {
   for (const BoundComponent& component :
-       ComputeBounds(collective, slice, root).components) {
+       ComputeBounds(WithRoot(collective, root), slice).components) {
     if (component.name == "latency") return component.time.value();
   }
   return -1;
@@ -249,7 +254,7 @@ TEST_CASE("latency is o + alpha x the farthest pair of a group", "[cost]") {
           hops += ring ? n / 2 : n - 1;
           from_root += ring ? n / 2 : std::max(x, n - 1 - x);
         }
-        for (const CollectiveKind kind : AllCollectiveKinds()) {
+        for (const CollectiveKind kind : GroupKinds()) {
           CAPTURE(ToText(kind));
           const bool rooted =
               std::find(kRooted.begin(), kRooted.end(), kind) != kRooted.end();
@@ -281,7 +286,7 @@ TEST_CASE("latency of a rooted kind looks at the members of its group only",
   for (const CollectiveKind kind : kRooted) {
     CAPTURE(ToText(kind));
     const Bounds listed = ComputeBounds(
-        kind, Bytes(8), {{ChipId(0), ChipId(1), ChipId(2)}}, ring, ChipId(0));
+        OnLists(kind, 8, {{ChipId(0), ChipId(1), ChipId(2)}}), ring);
     CHECK(listed.components[0].name == "latency");
     CHECK(Near(listed.components[0].time.value(), 2e-6));
     // On a twisted slice too: an axis of 8 is a ring.
@@ -307,7 +312,7 @@ TEST_CASE("a one-way fault lengthens one direction of a rooted kind",
 
 TEST_CASE("bandwidth bounds start with o + alpha", "[cost]") {
   constexpr Rates kRates{.bandwidth = 1e9, .alpha = 1e-6, .overhead = 5e-6};
-  for (const CollectiveKind kind : AllCollectiveKinds()) {
+  for (const CollectiveKind kind : GroupKinds()) {
     for (const auto& wrap : AllWraps({3, 4})) {
       const Slice bare = MakeGridOf({3, 4}, wrap, {.bandwidth = 1e9});
       const Slice slice = MakeGridOf({3, 4}, wrap, kRates);
@@ -397,7 +402,7 @@ TEST_CASE("groups along x need nothing of y", "[cost]") {
 
 TEST_CASE("no payload, or groups of one chip: none, 0 s", "[cost]") {
   const Slice slice = MakeTorus({4, 1}, {.alpha = 1e-6});
-  for (const CollectiveKind kind : AllCollectiveKinds()) {
+  for (const CollectiveKind kind : GroupKinds()) {
     for (const Collective& collective :
          {OnAllChips(kind, 0, slice),
           Collective{.kind = kind, .payload = Bytes(100), .axes = {1}}}) {
@@ -449,8 +454,8 @@ TEST_CASE("interleaved groups of a ring add up in its slabs", "[cost]") {
       groups[static_cast<std::size_t>(id % 2)].emplace_back(id);
     }
     const double m = n / 2;
-    const Bounds bounds = ComputeBounds(CollectiveKind::kAllGather,
-                                        Bytes(kPayload), groups, slice);
+    const Bounds bounds = ComputeBounds(
+        OnLists(CollectiveKind::kAllGather, kPayload, groups), slice);
     const double unit = kPayload / slice.parameters.ici_bandwidth.value();
     std::map<std::string, double> by_name;
     for (const BoundComponent& component : bounds.components) {
@@ -482,7 +487,7 @@ TEST_CASE("listed groups have the bounds of the axes that they list",
         const Bounds by_axes = ComputeBounds(
             {.kind = kind, .payload = Bytes(kPayload), .axes = axes}, slice);
         const Bounds listed =
-            ComputeBounds(kind, Bytes(kPayload), lists, slice);
+            ComputeBounds(OnLists(kind, kPayload, lists), slice);
         std::map<std::string, double> expected, found;
         for (const auto& c : by_axes.components) {
           // Listed groups have no axes to speak of.

@@ -126,7 +126,7 @@ TEST_CASE("where a closed form is stated the simulation has that time",
         Bytes(random.OneIn(4)
                   ? random.Between(0, 100'000)
                   : n * 12 * static_cast<std::int64_t>(random.Decades(0, 6)));
-    for (const LoweringSpec& spec : SpecsForAuto()) {
+    for (const LoweringSpec& spec : WithProgram(SpecsForAuto())) {
       if (WhyNot(spec, collective, slice.topology)) continue;
       const auto time = ClosedForm(spec, collective, slice);
       if (!time) continue;

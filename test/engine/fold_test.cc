@@ -91,7 +91,7 @@ int CompareFolds(const Slice& slice, const LoweringSpec& spec,
 }
 
 std::vector<LoweringSpec> AllSpecs() {
-  std::vector<LoweringSpec> specs = SpecsToCompare();
+  std::vector<LoweringSpec> specs = WithProgram(SpecsToCompare());
   specs.push_back(Spec("bucket:batches=3"));
   specs.push_back(Spec("bucket-rotated:batches=2"));
   specs.push_back(Spec("bucket-rotated:fractions=balanced,batches=4"));

@@ -230,7 +230,7 @@ TEST_CASE("the engine equals the naive simulator on lowered collectives",
                    {.bandwidth = 1e9,
                     .alpha = random.OneIn(2) ? 0 : random.Decades(-8, -5),
                     .overhead = random.OneIn(2) ? 0 : random.Decades(-8, -5)});
-    const LoweringSpec spec = random.Pick(SpecsForAuto());
+    const LoweringSpec spec = random.Pick(WithProgram(SpecsForAuto()));
     const Collective collective = OnAllChips(
         random.Pick(kLoweredKinds), random.Between(0, 1'000'000), slice);
     if (WhyNot(spec, collective, slice.topology)) continue;
@@ -268,7 +268,7 @@ TEST_CASE("both cores give lowered collectives the same dates",
     const Slice slice =
         MakeGridOf(shape, RandomWrap(random, shape),
                    {.bandwidth = 1e9, .alpha = random.Decades(-8, -5)});
-    const LoweringSpec spec = random.Pick(SpecsForAuto());
+    const LoweringSpec spec = random.Pick(WithProgram(SpecsForAuto()));
     const Collective collective = OnAllChips(
         random.Pick(kLoweredKinds), random.Between(0, 1'000'000), slice);
     if (WhyNot(spec, collective, slice.topology)) continue;

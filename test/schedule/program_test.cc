@@ -123,7 +123,7 @@ TEST_CASE("the count of transfers is that of the schedule",
            {{4, 3}, {true, false}},
            {{2, 3, 4}, {false, true, true}}}) {
     const Slice slice = MakeGridOf(shape, wrap);
-    for (const LoweringSpec& spec : SpecsToCompare()) {
+    for (const LoweringSpec& spec : WithProgram(SpecsToCompare())) {
       for (const CollectiveKind kind : kLoweredKinds) {
         const Collective collective = OnAllChips(kind, 1 << 20, slice);
         if (WhyNot(spec, collective, slice.topology)) continue;

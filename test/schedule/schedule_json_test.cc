@@ -156,7 +156,7 @@ TEST_CASE("a lowered schedule survives a round trip through its file",
   int round_trips = 0;
   for (const auto& [shape, wrap] : grids) {
     const Slice slice = MakeGridOf(shape, wrap);
-    for (LoweringSpec spec : SpecsToCompare()) {
+    for (LoweringSpec spec : WithProgram(SpecsToCompare())) {
       for (const CollectiveKind kind : kLoweredKinds) {
         for (const auto& axes : AllAxisSubsets(shape.size())) {
           for (const std::int64_t payload : {0, 5, 12345}) {

@@ -7,12 +7,14 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "collective/groups.h"
 #include "collective/lowering.h"
 #include "cost/bounds.h"
 #include "cost/closed_form.h"
 #include "engine/engine.h"
 #include "schedule/instantiate.h"
 #include "schedule/verifier.h"
+#include "test/support/lowered.h"
 
 namespace podsim {
 namespace {
@@ -20,11 +22,7 @@ namespace {
 using nlohmann::json;
 
 constexpr double kTolerance = 1e-9;  // relative
-constexpr std::size_t kCases = 327;
-
-bool Near(double value, double expected) {
-  return std::abs(value - expected) <= kTolerance * std::abs(expected);
-}
+constexpr std::size_t kCases = 389;
 
 Slice MakeCaseSlice(const json& test) {
   std::vector<GridAxis> axes;
@@ -39,7 +37,7 @@ Slice MakeCaseSlice(const json& test) {
       BytesPerSecond(test["bandwidth_bytes_per_s"].get<double>());
   parameters.ici_hop_latency = Seconds(test["alpha_s"].get<double>());
   parameters.ici_message_overhead = Seconds(test["overhead_s"].get<double>());
-  return {.spec = test["id"].get<std::string>(),
+  Slice slice{.spec = test["id"].get<std::string>(),
           .generation = "ideal",
           .shape = topology["dims"].get<Shape>(),
           .topology = Topology::MakeGrid(axes, topology["twist"].get<bool>(),
@@ -47,6 +45,10 @@ Slice MakeCaseSlice(const json& test) {
                                          parameters.ici_hop_latency),
           .parameters = parameters,
           .warnings = {}};
+  for (const json& link : topology.value("dead_links", json::array())) {
+    slice.topology.Kill(LinkId(link.get<std::uint32_t>()));
+  }
+  return slice;
 }
 
 LoweringSpec MakeCaseSpec(const json& test) {
@@ -57,6 +59,7 @@ LoweringSpec MakeCaseSpec(const json& test) {
     spec.axis_primitive = AxisPrimitive::kRing;
   }
   spec.batches = params.value("batches", 1);
+  spec.chunks = params.value("chunks", 0);
   if (params.contains("fractions") && !params["fractions"].is_null()) {
     spec.fractions = params["fractions"].get<std::vector<double>>();
   }
@@ -99,13 +102,22 @@ TEST_CASE("every golden collective has the oracle's time, bounds and traffic",
     if (test["group"].contains("axes")) {
       collective.axes = test["group"]["axes"].get<std::vector<int>>();
     }
+    if (test.contains("root")) {
+      collective.root = ChipId(test["root"].get<std::uint32_t>());
+    }
+    if (test["params"].contains("shift")) {
+      collective.shift =
+          MakeShift(test["params"]["axis"].get<int>(),
+                    test["params"]["shift"].get<int>(), slice.topology, "");
+    } else if (test["params"].contains("pairs")) {
+      for (const json& pair : test["params"]["pairs"]) {
+        collective.pairs.push_back({ChipId(pair[0].get<std::uint32_t>()),
+                                    ChipId(pair[1].get<std::uint32_t>())});
+      }
+    }
     const LoweringSpec spec = MakeCaseSpec(test);
     REQUIRE(WhyNot(spec, collective, slice.topology).value_or("") == "");
-    const Program program = Lower(spec, collective, slice.topology);
-    const Schedule schedule = Instantiate(
-        program, slice.topology, NoFold(slice.topology), collective.payload);
-    const CollectiveMeaning meaning = MeaningOf(
-        program, slice.topology, ToText(collective.kind), collective.payload);
+    const auto [schedule, meaning] = MakeWhole(slice, spec, collective);
     const Violations violations = VerifyFull(schedule, meaning, slice.topology);
     CAPTURE(violations.empty() ? "" : violations.texts().front());
     CHECK(violations.empty());

@@ -22,6 +22,31 @@ inline constexpr std::array kLoweredKinds = {CollectiveKind::kAllGather,
 inline constexpr std::array kAxisLowerings = {
     "ring", "ring-split", "ring-short", "line", "bucket", "bucket-rotated"};
 
+// Those with groups: all but the permute.
+inline std::vector<CollectiveKind> GroupKinds() {
+  std::vector<CollectiveKind> kinds = AllCollectiveKinds();
+  kinds.erase(std::find(kinds.begin(), kinds.end(),
+                        CollectiveKind::kCollectivePermute));
+  return kinds;
+}
+
+// Those that emit programs.
+inline std::vector<LoweringSpec> WithProgram(std::vector<LoweringSpec> specs) {
+  std::erase_if(specs, [](const auto& spec) { return !HasProgram(spec); });
+  return specs;
+}
+
+// One of groups given as lists.
+inline Collective OnLists(CollectiveKind kind, std::int64_t payload,
+                          std::vector<std::vector<ChipId>> groups,
+                          std::optional<ChipId> root = {}) {
+  return {.kind = kind,
+          .payload = Bytes(payload),
+          .axes = {},
+          .groups = std::move(groups),
+          .root = root};
+}
+
 inline Collective OnAllChips(CollectiveKind kind, std::int64_t payload,
                              const Slice& slice) {
   return {
@@ -45,6 +70,16 @@ inline Lowered LowerOn(const Slice& slice, const LoweringSpec& spec,
   lowered.meaning = MeaningOf(lowered.program, slice.topology,
                               ToText(collective.kind), collective.payload);
   return lowered;
+}
+
+// Of any lowering: the schedule of every chip and what it must compute.
+inline WholeSchedule MakeWhole(const Slice& slice, const LoweringSpec& spec,
+                               const Collective& collective) {
+  if (!HasProgram(spec)) {
+    return Build(Resolve(spec, collective, slice), collective, slice.topology);
+  }
+  Lowered lowered = LowerOn(slice, spec, collective);
+  return {std::move(lowered.schedule), std::move(lowered.meaning)};
 }
 
 inline LoweringSpec Spec(const std::string& text) {

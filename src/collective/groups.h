@@ -1,0 +1,69 @@
+#ifndef PODSIM_COLLECTIVE_GROUPS_H_
+#define PODSIM_COLLECTIVE_GROUPS_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json_reader.h"
+#include "collective/collective.h"
+#include "schedule/schedule.h"
+
+namespace podsim {
+
+// Who takes part in a collective, as lists of chips.
+
+// The groups in rank order: every sub-grid spanned by its axes (or all chips of
+// a slice without axes), live chips only; or its own lists. A permute has one.
+std::vector<std::vector<ChipId>> GroupsOf(const Collective& collective,
+                                          const Topology& topology);
+
+// The axes whose sub-grids are exactly these lists, if any: lowerings and
+// bounds know more about those.
+std::optional<std::vector<int>> AxesOfGroups(
+    const std::vector<std::vector<ChipId>>& groups, const Topology& topology);
+
+// The rank of the root, the same in every group.
+int RootRank(const Collective& collective,
+             const std::vector<std::vector<ChipId>>& groups);
+
+// Who sends to whom in a permute; pairs of a chip with itself, which cost
+// nothing, left out.
+std::vector<ChipPair> PairsOf(const Collective& collective,
+                              const Topology& topology);
+
+// The meaning of a collective but for its chunks.
+CollectiveMeaning MeaningWithoutChunks(const Collective& collective,
+                                       std::vector<std::vector<ChipId>> groups);
+
+// "groups": [[0, 1], [2, 3]]. Sets `groups`, or `axes` where those mean the
+// same. Throws InputError at the pointer of dead, unknown or repeated chips,
+// and of groups of unequal size unless every member has the whole payload
+// (all-reduce, broadcast, reduce).
+void ReadGroups(const JsonValue& json, const Topology& topology,
+                Collective& collective);
+
+// "pairs": [[0, 1], [1, 2]]: no chip sends, or receives, twice.
+void ReadPairs(const JsonValue& json, const Topology& topology,
+               Collective& collective);
+
+// "x:1", "y:-2"; around a wrapped axis modulo its size. Throws
+// InputError{where,
+// ..}.
+AxisShift ParseShift(const std::string& text, const Topology& topology,
+                     const std::string& where);
+AxisShift MakeShift(int axis, std::int64_t by, const Topology& topology,
+                    const std::string& where);
+
+// Throws InputError{where, ..} unless `root` is a live chip of some group and
+// every group is long enough to have its rank; and for kinds without a root.
+void SetRoot(std::int64_t root, const Topology& topology,
+             const std::string& where, Collective& collective);
+
+// Throws InputError{where, ..} for a permute without pairs or shift, and for
+// pairs or a shift of another kind.
+void RequirePairs(const Collective& collective, const std::string& where);
+
+}  // namespace podsim
+
+#endif  // PODSIM_COLLECTIVE_GROUPS_H_
