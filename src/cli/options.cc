@@ -61,8 +61,12 @@ void AddHardware(CLI::App& app, CliOptions& options) {
 void AddSimulation(CLI::App& app, CliOptions& options) {
   AddHardware(app, options);
   app.add_option("--engine", options.engine,
-                 "pod: simulate transfer by transfer; bound: lower bounds only")
-      ->check(OneOf({"pod", "bound"}));
+                 "pod: simulate transfer by transfer; reference: the same by "
+                 "stock SimGrid, a second opinion up to 60,000 transfers; "
+                 "bound: lower bounds only")
+      ->check(OneOf({"pod", "reference", "bound"}));
+  app.add_flag("--force", options.force,
+               "run the reference engine on more transfers than that");
   app.add_option("--network", options.network, "how transfers share links")
       ->check(OneOf({"fluid"}));
   app.add_option("--fold", options.fold,
@@ -305,8 +309,10 @@ SliceRequest SliceRequestOf(const CliOptions& options) {
 
 SimOptions SimOptionsOf(const CliOptions& options) {
   SimOptions sim;
-  sim.engine =
-      options.engine == "bound" ? EngineKind::kBound : EngineKind::kPod;
+  sim.engine = options.engine == "bound"       ? EngineKind::kBound
+               : options.engine == "reference" ? EngineKind::kReference
+                                               : EngineKind::kPod;
+  sim.force = options.force;
   sim.fold = options.fold == "on"    ? FoldMode::kOn
              : options.fold == "off" ? FoldMode::kOff
                                      : FoldMode::kAuto;

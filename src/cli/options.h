@@ -25,6 +25,7 @@ struct CliOptions {
   std::vector<std::string> sets;       // --set
   std::vector<std::string> faults;     // --fault
   bool ideal = false;
+  bool force = false;
   std::string engine = "pod";
   std::string network = "fluid";
   std::string fold = "auto";

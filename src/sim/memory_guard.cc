@@ -40,7 +40,15 @@ double UserSeconds() {
 }
 
 const char* ToText(EngineKind engine) {
-  return engine == EngineKind::kPod ? "pod" : "bound";
+  switch (engine) {
+    case EngineKind::kPod:
+      return "pod";
+    case EngineKind::kReference:
+      return "reference";
+    case EngineKind::kBound:
+      return "bound";
+  }
+  return "";
 }
 
 void RequireMemory(std::uint64_t transfers, const SimOptions& options,

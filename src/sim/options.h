@@ -7,7 +7,7 @@
 
 namespace podsim {
 
-enum class EngineKind { kPod, kBound };
+enum class EngineKind { kPod, kReference, kBound };
 enum class FoldMode { kAuto, kOn, kOff };
 enum class VerifyMode { kAuto, kFull, kOff };
 
@@ -18,6 +18,7 @@ struct SimOptions {
   EngineKind engine = EngineKind::kPod;
   FoldMode fold = FoldMode::kAuto;
   VerifyMode verify = VerifyMode::kAuto;
+  bool force = false;  // the reference engine on large schedules
   // Refuse runs predicted to need more; nullopt: 80 % of what is available.
   std::optional<std::int64_t> max_memory_bytes;
 };

@@ -12,6 +12,7 @@
 #include "schedule/placement.h"
 #include "sim/lower_collective.h"
 #include "sim/memory_guard.h"
+#include "sim/run_engine.h"
 #include "sim/simulate.h"
 
 namespace podsim {
@@ -75,7 +76,7 @@ void Simulate(const LoweredCollective& lowered, const Slice& slice,
   const bool empty = schedule.size() == 0;
   const double launch =
       empty ? 0.0 : slice.parameters.collective_launch.value();
-  const double time = RunPod(schedule, network).makespan + launch;
+  const double time = RunEngine(schedule, network, options).makespan + launch;
   const bool divides =
       lowered.collective.payload.value() % point.group_size == 0;
   SetTime(time, divides, slice, point);

@@ -6,6 +6,7 @@
 #include "engine/engine.h"
 #include "schedule/verifier.h"
 #include "sim/memory_guard.h"
+#include "sim/run_engine.h"
 #include "sim/simulate.h"
 
 namespace podsim {
@@ -95,10 +96,11 @@ ScheduleResult SimulateSchedule(const ScheduleFile& file,
     return result;
   }
   const PhaseTimer timer(times.engine);
-  const double time = RunPod(file.schedule, MakeNetwork(file.slice)).makespan +
-                      (file.schedule.size() > 0
-                           ? file.slice.parameters.collective_launch.value()
-                           : 0.0);
+  const double time =
+      RunEngine(file.schedule, MakeNetwork(file.slice), options).makespan +
+      (file.schedule.size() > 0
+           ? file.slice.parameters.collective_launch.value()
+           : 0.0);
   const bool divides =
       point.group_size == 0 || point.payload_bytes % point.group_size == 0;
   SetTime(time, divides, file.slice, point);

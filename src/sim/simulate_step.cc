@@ -10,6 +10,7 @@
 #include "sim/compile_step.h"
 #include "sim/lower_collective.h"
 #include "sim/memory_guard.h"
+#include "sim/run_engine.h"
 #include "sim/simulate.h"
 
 namespace podsim {
@@ -173,7 +174,7 @@ class StepSimulation {
     const PhaseTimer timer(times_.engine);
     const Network network =
         step_.folded ? MakeNetwork(slice_, grid) : MakeNetwork(slice_);
-    const Timeline timeline = RunPod(compiled.schedule, network);
+    const Timeline timeline = RunEngine(compiled.schedule, network, options_);
     Account(compiled, timeline, grid, result);
     result.critical_path = CriticalPath(compiled, timeline);
   }

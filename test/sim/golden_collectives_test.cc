@@ -3,17 +3,15 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <fstream>
 #include <map>
-#include <nlohmann/json.hpp>
 
-#include "collective/groups.h"
 #include "collective/lowering.h"
 #include "cost/bounds.h"
 #include "cost/closed_form.h"
 #include "engine/engine.h"
 #include "schedule/instantiate.h"
 #include "schedule/verifier.h"
+#include "test/support/golden_case.h"
 #include "test/support/lowered.h"
 
 namespace podsim {
@@ -23,48 +21,6 @@ using nlohmann::json;
 
 constexpr double kTolerance = 1e-9;  // relative
 constexpr std::size_t kCases = 389;
-
-Slice MakeCaseSlice(const json& test) {
-  std::vector<GridAxis> axes;
-  const json& topology = test["topology"];
-  for (std::size_t a = 0; a < topology["dims"].size(); ++a) {
-    const int size = topology["dims"][a].get<int>();
-    axes.push_back(
-        {.size = size, .wrap = topology["wrap"][a].get<bool>() && size > 1});
-  }
-  Parameters parameters;
-  parameters.ici_bandwidth =
-      BytesPerSecond(test["bandwidth_bytes_per_s"].get<double>());
-  parameters.ici_hop_latency = Seconds(test["alpha_s"].get<double>());
-  parameters.ici_message_overhead = Seconds(test["overhead_s"].get<double>());
-  Slice slice{.spec = test["id"].get<std::string>(),
-          .generation = "ideal",
-          .shape = topology["dims"].get<Shape>(),
-          .topology = Topology::MakeGrid(axes, topology["twist"].get<bool>(),
-                                         parameters.ici_bandwidth,
-                                         parameters.ici_hop_latency),
-          .parameters = parameters,
-          .warnings = {}};
-  for (const json& link : topology.value("dead_links", json::array())) {
-    slice.topology.Kill(LinkId(link.get<std::uint32_t>()));
-  }
-  return slice;
-}
-
-LoweringSpec MakeCaseSpec(const json& test) {
-  LoweringSpec spec{.name = test["algorithm"].get<std::string>(),
-                    .fractions = {}};
-  const json& params = test["params"];
-  if (params.value("axis_primitive", "short") == "ring") {
-    spec.axis_primitive = AxisPrimitive::kRing;
-  }
-  spec.batches = params.value("batches", 1);
-  spec.chunks = params.value("chunks", 0);
-  if (params.contains("fractions") && !params["fractions"].is_null()) {
-    spec.fractions = params["fractions"].get<std::vector<double>>();
-  }
-  return spec;
-}
 
 struct Totals {
   std::int64_t byte_hops = 0;
@@ -88,33 +44,13 @@ Totals Count(const Schedule& schedule, std::uint32_t links) {
 
 TEST_CASE("every golden collective has the oracle's time, bounds and traffic",
           "[sim][oracle]") {
-  std::ifstream file(PODSIM_TEST_DATA "/golden_collectives.json");
-  const json golden = json::parse(file);
-  REQUIRE(golden["cases"].size() == kCases);
-  for (const json& test : golden["cases"]) {
+  std::size_t cases = 0;
+  ForEachGoldenCase([&](const json& test) {
+    ++cases;
     CAPTURE(test["id"].get<std::string>(),
             test["algorithm"].get<std::string>());
     const Slice slice = MakeCaseSlice(test);
-    Collective collective{
-        .kind = ParseCollectiveKind(test["collective"].get<std::string>(), ""),
-        .payload = Bytes(test["payload_bytes"].get<std::int64_t>()),
-        .axes = AllAxes(slice.topology)};
-    if (test["group"].contains("axes")) {
-      collective.axes = test["group"]["axes"].get<std::vector<int>>();
-    }
-    if (test.contains("root")) {
-      collective.root = ChipId(test["root"].get<std::uint32_t>());
-    }
-    if (test["params"].contains("shift")) {
-      collective.shift =
-          MakeShift(test["params"]["axis"].get<int>(),
-                    test["params"]["shift"].get<int>(), slice.topology, "");
-    } else if (test["params"].contains("pairs")) {
-      for (const json& pair : test["params"]["pairs"]) {
-        collective.pairs.push_back({ChipId(pair[0].get<std::uint32_t>()),
-                                    ChipId(pair[1].get<std::uint32_t>())});
-      }
-    }
+    const Collective collective = MakeCaseCollective(test, slice);
     const LoweringSpec spec = MakeCaseSpec(test);
     REQUIRE(WhyNot(spec, collective, slice.topology).value_or("") == "");
     const auto [schedule, meaning] = MakeWhole(slice, spec, collective);
@@ -151,7 +87,8 @@ TEST_CASE("every golden collective has the oracle's time, bounds and traffic",
     CHECK(schedule.transfers() == test["transfers"].get<std::uint32_t>());
     CHECK(totals.byte_hops == test["byte_hops"].get<std::int64_t>());
     CHECK(totals.max_link_bytes == test["max_link_bytes"].get<std::int64_t>());
-  }
+  });
+  CHECK(cases == kCases);
 }
 
 }  // namespace

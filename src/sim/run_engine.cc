@@ -1,0 +1,25 @@
+#include "sim/run_engine.h"
+
+#include "base/check.h"
+#include "base/error.h"
+#include "engine/reference.h"
+
+namespace podsim {
+
+Timeline RunEngine(const Schedule& schedule, const Network& network,
+                   const SimOptions& options) {
+  CHECK(options.engine != EngineKind::kBound);
+  if (options.engine == EngineKind::kPod) return RunPod(schedule, network);
+  if (schedule.transfers() > kMostReferenceTransfers && !options.force) {
+    throw InputError(
+        "--engine reference",
+        std::to_string(schedule.transfers()) +
+            " transfers; stock SimGrid takes long above " +
+            std::to_string(kMostReferenceTransfers) +
+            ": its time grows with the square. Let it fold (--fold auto), take "
+            "fewer chips, use --engine pod, or insist with --force");
+  }
+  return RunReference(schedule, network);
+}
+
+}  // namespace podsim

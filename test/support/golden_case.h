@@ -1,0 +1,93 @@
+#ifndef PODSIM_TEST_SUPPORT_GOLDEN_CASE_H_
+#define PODSIM_TEST_SUPPORT_GOLDEN_CASE_H_
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "collective/groups.h"
+#include "collective/lowering.h"
+#include "topology/slice.h"
+
+namespace podsim {
+
+// The cases of test/data/golden_collectives.json (its README has the schema).
+template <class Visit>
+void ForEachGoldenCase(Visit visit) {
+  std::ifstream file(PODSIM_TEST_DATA "/golden_collectives.json");
+  const auto golden = nlohmann::json::parse(file);
+  for (const nlohmann::json& test : golden["cases"]) visit(test);
+}
+
+inline Slice MakeCaseSlice(const nlohmann::json& test) {
+  std::vector<GridAxis> axes;
+  const nlohmann::json& topology = test["topology"];
+  for (std::size_t a = 0; a < topology["dims"].size(); ++a) {
+    const int size = topology["dims"][a].get<int>();
+    axes.push_back(
+        {.size = size, .wrap = topology["wrap"][a].get<bool>() && size > 1});
+  }
+  Parameters parameters;
+  parameters.ici_bandwidth =
+      BytesPerSecond(test["bandwidth_bytes_per_s"].get<double>());
+  parameters.ici_hop_latency = Seconds(test["alpha_s"].get<double>());
+  parameters.ici_message_overhead = Seconds(test["overhead_s"].get<double>());
+  Slice slice{.spec = test["id"].get<std::string>(),
+              .generation = "ideal",
+              .shape = topology["dims"].get<Shape>(),
+              .topology = Topology::MakeGrid(
+                  axes, topology["twist"].get<bool>(), parameters.ici_bandwidth,
+                  parameters.ici_hop_latency),
+              .parameters = parameters,
+              .warnings = {}};
+  for (const nlohmann::json& link :
+       topology.value("dead_links", nlohmann::json::array())) {
+    slice.topology.Kill(LinkId(link.get<std::uint32_t>()));
+  }
+  return slice;
+}
+
+inline LoweringSpec MakeCaseSpec(const nlohmann::json& test) {
+  LoweringSpec spec{.name = test["algorithm"].get<std::string>(),
+                    .fractions = {}};
+  const nlohmann::json& params = test["params"];
+  if (params.value("axis_primitive", "short") == "ring") {
+    spec.axis_primitive = AxisPrimitive::kRing;
+  }
+  spec.batches = params.value("batches", 1);
+  spec.chunks = params.value("chunks", 0);
+  if (params.contains("fractions") && !params["fractions"].is_null()) {
+    spec.fractions = params["fractions"].get<std::vector<double>>();
+  }
+  return spec;
+}
+
+inline Collective MakeCaseCollective(const nlohmann::json& test,
+                                     const Slice& slice) {
+  Collective collective{
+      .kind = ParseCollectiveKind(test["collective"].get<std::string>(), ""),
+      .payload = Bytes(test["payload_bytes"].get<std::int64_t>()),
+      .axes = AllAxes(slice.topology)};
+  if (test["group"].contains("axes")) {
+    collective.axes = test["group"]["axes"].get<std::vector<int>>();
+  }
+  if (test.contains("root")) {
+    collective.root = ChipId(test["root"].get<std::uint32_t>());
+  }
+  if (test["params"].contains("shift")) {
+    collective.shift =
+        MakeShift(test["params"]["axis"].get<int>(),
+                  test["params"]["shift"].get<int>(), slice.topology, "");
+  } else if (test["params"].contains("pairs")) {
+    for (const nlohmann::json& pair : test["params"]["pairs"]) {
+      collective.pairs.push_back({ChipId(pair[0].get<std::uint32_t>()),
+                                  ChipId(pair[1].get<std::uint32_t>())});
+    }
+  }
+  return collective;
+}
+
+}  // namespace podsim
+
+#endif  // PODSIM_TEST_SUPPORT_GOLDEN_CASE_H_
