@@ -24,6 +24,8 @@ Network MakeNetwork(const Slice& slice) {
       .bandwidth = topology.base_bandwidth().value(),
       .hop_latency = topology.base_latency().value(),
       .message_overhead = slice.parameters.ici_message_overhead.value(),
+      .hbm_bandwidth =
+          slice.parameters.hbm_bandwidth.value_or(BytesPerSecond(0)).value(),
       .link_bandwidth = {},
       .link_latency = {}};
   if (topology.uniform()) return network;

@@ -17,6 +17,7 @@ struct Network {
   double bandwidth = 0;
   double hop_latency = 0;       // alpha
   double message_overhead = 0;  // o
+  double hbm_bandwidth = 0;     // of a chip; 0: memory is left out
   // Per link, only where links differ; else empty.
   std::vector<double> link_bandwidth;
   std::vector<double> link_latency;
@@ -43,7 +44,8 @@ struct Timeline {
 // The pod engine: a transfer pays o + hops x alpha without using bandwidth,
 // then its bytes flow through all links of its route at once, each link shared
 // max-min fairly among the transfers flowing on it (a route that names a link
-// twice takes two shares). Local and compute ops take their duration. Runs as a
+// twice takes two shares). Local and compute ops take their duration, computes
+// with memory traffic longer while transfers use that memory. Runs as a
 // model inside SimGrid's engine. Every op ends, or it is an internal error that
 // names the first ten that did not.
 Timeline RunPod(const Schedule& schedule, const Network& network);

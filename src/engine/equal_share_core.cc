@@ -1,12 +1,15 @@
 #include <algorithm>
+#include <limits>
 
 #include "base/check.h"
 #include "engine/core.h"
 #include "engine/event_queue.h"
+#include "engine/memory_contention.h"
 
 namespace podsim {
 namespace {
 
+constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr std::uint32_t kNone = UINT32_MAX;
 // Version of an event that is the end of a local or compute op.
 constexpr std::uint32_t kComputeEnd = UINT32_MAX;
@@ -39,11 +42,13 @@ class EqualShareCore : public Core {
       : schedule_(schedule),
         network_(network),
         successors_(schedule),
+        memory_(schedule, network.hbm_bandwidth),
         links_(network.links),
         rate_(network.bandwidth),
         uniform_rate_(network.link_bandwidth.empty()) {
     timeline_.start.assign(schedule.size(), -1);
     timeline_.end.assign(schedule.size(), -1);
+    if (memory_.active()) weights_.resize(network.links);
     uniform_delay_ = network.link_latency.empty();
     if (uniform_delay_) {
       starts_.ClassOf(network.message_overhead + network.hop_latency);
@@ -88,6 +93,11 @@ class EqualShareCore : public Core {
   void Start(std::uint32_t op, double now) {
     timeline_.start[op] = now;
     const OpId id(op);
+    if (memory_.active() && memory_.Uses(op)) {
+      const double end = memory_.Start(op, now);
+      if (end < kNever) ends_.Push({end, op, kComputeEnd});
+      return;
+    }
     if (schedule_.kind(id) != OpKind::kTransfer) {
       ends_.Push({now + schedule_.duration(id).value(), op, kComputeEnd});
       return;
@@ -120,6 +130,33 @@ class EqualShareCore : public Core {
     }
     ++link.active;
     Promise(link_id, link);
+    if (memory_.active()) ChangeFlow(op, link_id, +1, event.date);
+  }
+
+  // A transfer has begun or ended to flow: its link moves `rate` bytes/s while
+  // anything flows, of which every flow has an equal share.
+  void ChangeFlow(OpId op, std::uint32_t link_id, int change, double now) {
+    const double rate = RateOf(link_id);
+    const std::uint32_t active = links_[link_id].active;
+    const std::uint32_t before = active - change;
+    const double old_weight = weights_[link_id];
+    weights_[link_id] =
+        active == 0 ? 0
+                    : old_weight +
+                          change * MemoryContention::Weight(schedule_.mode(op));
+    const auto per_flow = [&](double weight, std::uint32_t flows) {
+      return flows == 0 ? 0 : rate * weight / flows;
+    };
+    const auto promise = [this](std::uint32_t compute, double end) {
+      ends_.Push({end, compute, kComputeEnd});
+    };
+    if (active == 0 || before == 0) {
+      memory_.Change(schedule_.src(op).value(), change * rate, now, promise);
+    }
+    memory_.Change(
+        schedule_.dst(op).value(),
+        per_flow(weights_[link_id], active) - per_flow(old_weight, before), now,
+        promise);
   }
 
   void Insert(LinkState& link, Mark mark) {
@@ -145,6 +182,10 @@ class EqualShareCore : public Core {
     const Event event = ends_.top();
     ends_.Pop();
     if (event.version == kComputeEnd) {
+      if (memory_.active() && memory_.Uses(event.id)) {
+        if (!memory_.Holds(event.id, event.date)) return;  // it has moved
+        memory_.Finish(event.id);
+      }
       Finish(event.id, event.date);
       return;
     }
@@ -161,6 +202,7 @@ class EqualShareCore : public Core {
       heap.pop_back();
       Promise(event.id, link);
     }
+    if (memory_.active()) ChangeFlow(OpId(op), event.id, -1, event.date);
     Finish(op, event.date);
   }
 
@@ -173,6 +215,8 @@ class EqualShareCore : public Core {
   const Schedule& schedule_;
   const Network& network_;
   Successors successors_;
+  MemoryContention memory_;
+  std::vector<double> weights_;  // of the flows of a link, if memory counts
   std::vector<LinkState> links_;
   std::vector<std::vector<Mark>> heaps_;
   double rate_;

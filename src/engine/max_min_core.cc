@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "engine/core.h"
 #include "engine/event_queue.h"
+#include "engine/memory_contention.h"
 
 namespace podsim {
 namespace {
@@ -23,10 +24,16 @@ class MaxMinCore : public Core {
       : schedule_(schedule),
         network_(network),
         successors_(schedule),
+        memory_(schedule, network.hbm_bandwidth),
         free_(network.links),
         unfrozen_(network.links) {
     timeline_.start.assign(schedule.size(), -1);
     timeline_.end.assign(schedule.size(), -1);
+    for (std::uint32_t op = 0; memory_.active() && op < schedule.size(); ++op) {
+      const std::size_t chip = std::max(schedule.src(OpId(op)).value(),
+                                        schedule.dst(OpId(op)).value());
+      if (traffic_.size() <= chip) traffic_.resize(chip + 1);
+    }
     for (std::uint32_t op = 0; op < schedule.size(); ++op) {
       if (!successors_.Waits(op)) Start(op, 0);
     }
@@ -49,7 +56,10 @@ class MaxMinCore : public Core {
       again |= BeginFlows(due);
       changed |= again;
     }
-    if (changed) Solve();
+    if (changed) {
+      Solve();
+      if (memory_.active()) ShareMemory(now);
+    }
     FindNext();
   }
 
@@ -59,6 +69,11 @@ class MaxMinCore : public Core {
   void Start(std::uint32_t op, double now) {
     timeline_.start[op] = now;
     const OpId id(op);
+    if (memory_.active() && memory_.Uses(op)) {
+      const double end = memory_.Start(op, now);
+      if (end < kNever) computes_.Push({end, op, 0});
+      return;
+    }
     if (schedule_.kind(id) != OpKind::kTransfer) {
       computes_.Push({now + schedule_.duration(id).value(), op, 0});
       return;
@@ -102,6 +117,10 @@ class MaxMinCore : public Core {
     while (!computes_.empty() && computes_.top().date <= due) {
       const Event event = computes_.top();
       computes_.Pop();
+      if (memory_.active() && memory_.Uses(event.id)) {
+        if (!memory_.Holds(event.id, event.date)) continue;  // it has moved
+        memory_.Finish(event.id);
+      }
       Finish(event.id, event.date);
       ended = true;
     }
@@ -158,6 +177,25 @@ class MaxMinCore : public Core {
     }
   }
 
+  // What the flows read and write at every chip, at their new rates.
+  void ShareMemory(double now) {
+    std::vector<double> traffic(traffic_.size());
+    for (const Flow& flow : flows_) {
+      const OpId op(flow.op);
+      traffic[schedule_.src(op).value()] += flow.rate;
+      traffic[schedule_.dst(op).value()] +=
+          flow.rate * MemoryContention::Weight(schedule_.mode(op));
+    }
+    for (std::uint32_t chip = 0; chip < traffic.size(); ++chip) {
+      if (traffic[chip] == traffic_[chip]) continue;
+      memory_.Change(chip, traffic[chip] - traffic_[chip], now,
+                     [this](std::uint32_t compute, double end) {
+                       computes_.Push({end, compute, 0});
+                     });
+    }
+    traffic_ = std::move(traffic);
+  }
+
   bool Crosses(std::uint32_t op, std::uint32_t link) const {
     const auto route = schedule_.route(OpId(op));
     return std::find(route.begin(), route.end(), LinkId(link)) != route.end();
@@ -176,6 +214,8 @@ class MaxMinCore : public Core {
   const Schedule& schedule_;
   const Network& network_;
   Successors successors_;
+  MemoryContention memory_;
+  std::vector<double> traffic_;  // bytes/s by chip, if memory counts
   EventQueue starts_;
   EventQueue computes_;
   std::vector<Flow> flows_;

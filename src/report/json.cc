@@ -73,8 +73,11 @@ Json PointJson(const Point& point) {
 Json StepCollectiveJson(const StepCollective& entry) {
   Json json = {{"id", entry.id},
                {"executions", entry.executions},
-               {"total_s", OrNull(entry.time_s)},
-               {"exposed_s", OrNull(entry.exposed_s)}};
+               {"async", entry.async},
+               {"total_s", OrNull(entry.flight_s)},
+               {"exposed_s", OrNull(entry.exposed_s)},
+               {"idle_s", OrNull(entry.idle_s)},
+               {"overlapped_s", OrNull(entry.overlapped_s)}};
   json.update(PointJson(entry.alone));
   return json;
 }
@@ -84,6 +87,13 @@ Json StepJson(const StepResult& step) {
   for (const PathEntry& entry : step.critical_path) {
     path.push_back(
         {{"op", entry.op}, {"kind", entry.kind}, {"seconds", entry.seconds}});
+  }
+  Json computes = Json::array();
+  for (const StepCompute& entry : step.computes) {
+    computes.push_back({{"id", entry.id},
+                        {"executions", entry.executions},
+                        {"compute_s", OrNull(entry.compute_s)},
+                        {"interference_s", OrNull(entry.interference_s)}});
   }
   Json collectives = Json::array();
   for (const StepCollective& entry : step.collectives) {
@@ -110,6 +120,7 @@ Json StepJson(const StepResult& step) {
       {"fold", OrNull(step.fold)},
       {"verified", VerdictJson(step.verified)},
       {"critical_path", path},
+      {"computes", computes},
       {"collectives", collectives}};
 }
 

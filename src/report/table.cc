@@ -110,12 +110,13 @@ std::string StepTable(const Slice& slice, const StepResult& step) {
        part("  exposed communication", step.exposed_communication_s),
        part("  interference", step.interference_s),
        part("  idle (waiting for other chips)", step.idle_s),
+       part("(overlapped communication)", step.overlapped_communication_s),
        part("lower bound (" + step.bound + ")", step.lower_bound_s)});
   if (!step.collectives.empty()) {
     std::vector<std::vector<std::string>> rows = {
         {"<op", "<collective", "size", "group", "times", "each(us)",
          "bound(us)", "<bound", "efficiency", "busbw(GB/s)", "exposed(us)",
-         "<verified", "<lowering"}};
+         "overlapped(us)", "<verified", "<lowering"}};
     for (const StepCollective& entry : step.collectives) {
       const Point& point = entry.alone;
       rows.push_back(
@@ -124,7 +125,8 @@ std::string StepTable(const Slice& slice, const StepResult& step) {
            Micros(point.time_s), Micros(point.lower_bound_s),
            point.bound.value_or("-"), Percent(point.efficiency),
            GigaBytes(point.busbw_bytes_per_s), Micros(entry.exposed_s),
-           VerdictText(point.verified), point.lowering.value_or("-")});
+           Micros(entry.overlapped_s), VerdictText(point.verified),
+           point.lowering.value_or("-")});
     }
     text += "\n" + FormatTable(rows);
   }

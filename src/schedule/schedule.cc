@@ -76,8 +76,10 @@ OpId Schedule::AddLocal(ChipId chip, ChunkSet chunks, OpId scratch_of,
 }
 
 OpId Schedule::AddCompute(ChipId chip, Seconds duration,
-                          std::span<const OpId> after) {
+                          std::span<const OpId> after, Bytes hbm) {
   durations_.push_back(duration);
+  hbm_.resize(durations_.size());
+  hbm_.back() = hbm;
   return Append({.bytes = static_cast<std::int64_t>(durations_.size() - 1),
                  .src = chip,
                  .dst = chip,
@@ -119,6 +121,11 @@ std::span<const LinkId> Schedule::route(OpId op) const {
 
 Seconds Schedule::duration(OpId op) const {
   return durations_[static_cast<std::size_t>(ops_[op.value()].bytes)];
+}
+
+Bytes Schedule::hbm(OpId op) const {
+  const auto index = static_cast<std::size_t>(ops_[op.value()].bytes);
+  return index < hbm_.size() ? hbm_[index] : Bytes(0);
 }
 
 }  // namespace podsim

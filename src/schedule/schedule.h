@@ -59,7 +59,9 @@ class Schedule {
   // Adds what the transfer `scratch_of` left in scratch, in `duration`.
   OpId AddLocal(ChipId chip, ChunkSet chunks, OpId scratch_of, Seconds duration,
                 std::span<const OpId> after);
-  OpId AddCompute(ChipId chip, Seconds duration, std::span<const OpId> after);
+  // `hbm`: bytes of memory traffic, for engines that let transfers disturb it.
+  OpId AddCompute(ChipId chip, Seconds duration, std::span<const OpId> after,
+                  Bytes hbm = Bytes(0));
 
   PatternId AddPattern(const SchedulePattern& pattern);
   PatternId AddRuns(std::span<const ChunkRun> runs);
@@ -86,6 +88,7 @@ class Schedule {
   }
   // Of a local or compute op.
   Seconds duration(OpId op) const;
+  Bytes hbm(OpId op) const;  // of a compute
   std::span<const OpId> after(OpId op) const {
     return std::span(after_).subspan(
         first_after_[op.value()],
@@ -121,6 +124,7 @@ class Schedule {
   std::vector<std::uint32_t> hops_;  // of op, only when some route is longer
   std::vector<LinkId> routes_;
   std::vector<Seconds> durations_;
+  std::vector<Bytes> hbm_;  // like durations_
   std::uint32_t transfers_ = 0;
   bool one_hop_ = true;
 };

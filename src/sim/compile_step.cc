@@ -31,31 +31,87 @@ LaneEnds FindLaneEnds(const Schedule& schedule) {
 
 class Compiler {
  public:
-  Compiler(std::uint32_t sites, Seconds launch)
-      : sites_(sites), launch_(launch), core_(sites) {
+  Compiler(const StepGraph& graph, std::uint32_t sites, Seconds launch)
+      : graph_(graph),
+        sites_(sites),
+        launch_(launch),
+        core_(sites),
+        latest_(graph.ops.size()) {
     step_.schedule.AddPattern({});
+    for (const StepOp& op : graph.ops) overlaps_ |= op.async;
   }
 
-  void AddCompute(std::uint32_t op, Seconds duration) {
+  void AddCompute(std::uint32_t op) {
     const std::uint32_t first = step_.schedule.size();
+    const Bytes hbm = overlaps_ ? graph_.ops[op].hbm : Bytes(0);
     for (std::uint32_t site = 0; site < sites_; ++site) {
-      core_[site] = {
-          step_.schedule.AddCompute(ChipId(site), duration, core_[site])};
+      core_[site] = {step_.schedule.AddCompute(
+          ChipId(site), graph_.ops[op].duration, core_[site], hbm)};
     }
-    step_.executions.push_back({op, first, first});
+    Record({op, ExecutionKind::kCompute, first, first});
   }
 
   void AddCollective(std::uint32_t op, const Schedule& collective) {
+    const bool async = graph_.ops[op].async;
     const std::uint32_t first_start = step_.schedule.size();
     const Seconds launch = collective.size() > 0 ? launch_ : Seconds(0);
-    for (std::uint32_t site = 0; site < sites_; ++site) {
-      step_.schedule.AddCompute(ChipId(site), launch, core_[site]);
+    // A sync collective is launched on the core, an async one beside it.
+    AddPerSite(async ? Seconds(0) : launch, core_);
+    const std::uint32_t first_ready =
+        async ? step_.schedule.size() : first_start;
+    if (async) {
+      for (std::uint32_t site = 0; site < sites_; ++site) {
+        const OpId start(first_start + site);
+        step_.schedule.AddCompute(ChipId(site), launch, {&start, 1});
+      }
     }
+    const auto last = AddTransfers(collective, first_ready);
+    const std::uint32_t first_end = step_.schedule.size();
+    AddPerSite(Seconds(0), last);
+    const std::uint32_t first_free = async ? first_start : first_end;
+    for (std::uint32_t site = 0; site < sites_; ++site) {
+      core_[site] = {OpId(first_free + site)};
+    }
+    latest_[op] = static_cast<std::uint32_t>(step_.executions.size());
+    Record({op, async ? ExecutionKind::kStart : ExecutionKind::kSync,
+            first_start, first_end});
+  }
+
+  void AddWait(std::uint32_t op) {
+    const StepExecution& started = step_.executions[latest_[op]];
+    const std::uint32_t first = step_.schedule.size();
+    for (std::uint32_t site = 0; site < sites_; ++site) {
+      std::vector<OpId> after = core_[site];
+      after.emplace_back(started.first_end + site);
+      core_[site] = {
+          step_.schedule.AddCompute(ChipId(site), Seconds(0), after)};
+    }
+    Record({op, ExecutionKind::kWait, first, first, latest_[op]});
+  }
+
+  CompiledStep Finish() && { return std::move(step_); }
+
+ private:
+  void Record(const StepExecution& execution) {
+    step_.executions.push_back(execution);
+  }
+
+  void AddPerSite(Seconds duration,
+                  const std::vector<std::vector<OpId>>& after) {
+    for (std::uint32_t site = 0; site < sites_; ++site) {
+      step_.schedule.AddCompute(ChipId(site), duration, after[site]);
+    }
+  }
+
+  // The transfers, each after the markers of both its ends; what the end on
+  // every site waits for.
+  std::vector<std::vector<OpId>> AddTransfers(const Schedule& collective,
+                                              std::uint32_t first_ready) {
     const std::uint32_t first_transfer = step_.schedule.size();
     const LaneEnds ends = FindLaneEnds(collective);
     std::vector<std::vector<OpId>> last(sites_);
     for (std::uint32_t site = 0; site < sites_; ++site) {
-      last[site].emplace_back(first_start + site);
+      last[site].emplace_back(first_ready + site);
     }
     std::vector<OpId> after;
     for (std::uint32_t id = 0; id < collective.size(); ++id) {
@@ -67,8 +123,8 @@ class Compiler {
         after.emplace_back(first_transfer + wait.value());
       }
       if (ends.opens[id]) {
-        after.emplace_back(first_start + src);
-        if (dst != src) after.emplace_back(first_start + dst);
+        after.emplace_back(first_ready + src);
+        if (dst != src) after.emplace_back(first_ready + dst);
       }
       const OpId added =
           step_.schedule.Add(Transfer{.src = ChipId(src),
@@ -82,22 +138,17 @@ class Compiler {
       last[src].push_back(added);
       if (dst != src) last[dst].push_back(added);
     }
-    const std::uint32_t first_end = step_.schedule.size();
-    for (std::uint32_t site = 0; site < sites_; ++site) {
-      core_[site] = {
-          step_.schedule.AddCompute(ChipId(site), Seconds(0), last[site])};
-    }
-    step_.executions.push_back({op, first_start, first_end});
+    return last;
   }
 
-  CompiledStep Finish() && { return std::move(step_); }
-
- private:
+  const StepGraph& graph_;
   std::uint32_t sites_;
   Seconds launch_;
+  bool overlaps_ = false;
   CompiledStep step_;
   // What the next op of each site's core waits for.
   std::vector<std::vector<OpId>> core_;
+  std::vector<std::uint32_t> latest_;  // execution, by op
 };
 
 }  // namespace
@@ -105,12 +156,14 @@ class Compiler {
 CompiledStep CompileStep(const StepGraph& graph,
                          const std::vector<const Schedule*>& collectives,
                          std::uint32_t sites, Seconds launch) {
-  Compiler compiler(sites, launch);
-  ForEachExecution(graph.items, [&](std::uint32_t op) {
-    if (collectives[op] != nullptr) {
+  Compiler compiler(graph, sites, launch);
+  ForEachExecution(graph.items, [&](std::uint32_t op, bool wait) {
+    if (wait) {
+      compiler.AddWait(op);
+    } else if (collectives[op] != nullptr) {
       compiler.AddCollective(op, *collectives[op]);
     } else {
-      compiler.AddCompute(op, graph.ops[op].duration);
+      compiler.AddCompute(op);
     }
   });
   return std::move(compiler).Finish();

@@ -10,13 +10,19 @@
 
 namespace podsim {
 
+// What the core executes once: a compute, a sync collective, the start of an
+// async one or the wait for it.
+enum class ExecutionKind { kCompute, kSync, kStart, kWait };
+
 // One execution of a StepOp inside the compiled schedule. Site s issues it when
-// op `first_start + s` begins, and has done with it when op `first_end + s`
-// ends (for a compute both are the same op).
+// op `first_start + s` begins; the compute or collective ends there with op
+// `first_end + s` (for a compute or a wait both are the same op).
 struct StepExecution {
   std::uint32_t op;  // index into StepGraph::ops
+  ExecutionKind kind;
   std::uint32_t first_start;
   std::uint32_t first_end;
+  std::uint32_t started = 0;  // of a wait: the execution it waits for
 };
 
 struct CompiledStep {
@@ -27,10 +33,11 @@ struct CompiledStep {
 // Joins the ops of a step and the schedules of its collectives (by op index;
 // nullptr for computes) into one schedule over the sites of the fold. Every
 // site's core is a chain: an execution starts when the one before has ended
-// there. A transfer of a collective waits until both its ends have issued the
-// collective (the receiver's buffers are free, its operand computed), each
-// `launch` later; the collective ends on a chip with its last transfer to or
-// from it.
+// there, or been issued if it is async. A transfer of a collective waits until
+// both its ends have issued the collective (the receiver's buffers are free,
+// its operand computed), each `launch` later; the collective ends on a chip
+// with its last transfer to or from it. Computes keep their memory traffic if
+// anything can run beside them.
 CompiledStep CompileStep(const StepGraph& graph,
                          const std::vector<const Schedule*>& collectives,
                          std::uint32_t sites, Seconds launch);

@@ -59,11 +59,24 @@ std::vector<NotApplicable> JoinReasons(
 struct StepCollective {
   std::string id;
   std::int64_t executions = 0;
-  // On the chip that ends last, all executions; without and with waiting for
-  // other chips.
+  bool async = false;
+  // On the chip that ends last, all executions: from issue to end; what the
+  // core stood still for it, and waiting for other chips to issue it; and what
+  // ran beside the core's other work.
+  std::optional<double> flight_s;
   std::optional<double> exposed_s;
-  std::optional<double> time_s;
+  std::optional<double> idle_s;
+  std::optional<double> overlapped_s;
   Point alone;  // one execution on an otherwise idle slice
+};
+
+// A compute of a step, all executions on the chip that ends last: undisturbed,
+// and what memory traffic of collectives added.
+struct StepCompute {
+  std::string id;
+  std::int64_t executions = 0;
+  std::optional<double> compute_s;
+  std::optional<double> interference_s;
 };
 
 struct PathEntry {
@@ -84,8 +97,9 @@ struct StepResult {
   std::optional<double> idle_s;
   std::optional<double> overlapped_communication_s;
   std::optional<std::int64_t> peak_hbm_bytes;
-  // Compute plus what communication needs at least: of the poorest chip's links
-  // ("chip") or of all links together ("links").
+  // Compute plus what communication that does not overlap it needs at least, or
+  // all communication alone: of the poorest chip's links ("chip") or of all
+  // links together ("links").
   double lower_bound_s = 0;
   std::string bound;
   std::optional<double> efficiency;
@@ -95,6 +109,7 @@ struct StepResult {
   std::optional<std::vector<int>> fold;
   Verdict verified;
   std::vector<PathEntry> critical_path;
+  std::vector<StepCompute> computes;
   std::vector<StepCollective> collectives;
 };
 

@@ -10,6 +10,7 @@ constexpr std::int64_t kMost = std::int64_t{1} << 62;
 void Count(const std::vector<StepItem>& items, std::int64_t times,
            std::vector<std::int64_t>& counts) {
   for (const StepItem& item : items) {
+    if (item.op && item.wait) continue;
     if (item.op) {
       counts[*item.op] = std::min(kMost - times, counts[*item.op]) + times;
       continue;

@@ -11,20 +11,25 @@
 
 namespace podsim {
 
-// One op of a step, the same on every chip: a compute of fixed duration, or a
-// collective that holds the core until it has ended on that chip.
+// One op of a step, the same on every chip: a compute, or a collective that
+// holds the core until it has ended on that chip; an async one does not, until
+// its wait.
 struct StepOp {
   std::string id;
   std::string where;  // its place in the file, for messages
   std::optional<Collective> collective;
   std::optional<LoweringSpec> lowering;  // nullopt: auto
   std::string lowering_where;
-  Seconds duration;  // of a compute
+  bool async = false;
+  Seconds duration;  // of a compute, undisturbed
+  Bytes hbm;         // its memory traffic
 };
 
-// What the core executes, in order: ops, and loops that stay loops.
+// What the core executes, in order: ops, waits for async ones, and loops that
+// stay loops.
 struct StepItem {
   std::optional<std::uint32_t> op;  // index into StepGraph::ops
+  bool wait = false;                // for the latest execution of `op`
   int repeat = 1;                   // of a loop
   std::vector<StepItem> body;
 };
@@ -35,12 +40,13 @@ struct StepGraph {
   std::vector<StepItem> items;
 };
 
-// Calls visit(op index) for every execution in order, loops unrolled.
+// Calls visit(op index, is a wait) for every execution in order, loops
+// unrolled.
 template <class Visit>
 void ForEachExecution(const std::vector<StepItem>& items, Visit visit) {
   for (const StepItem& item : items) {
     if (item.op) {
-      visit(*item.op);
+      visit(*item.op, item.wait);
       continue;
     }
     for (int k = 0; k < item.repeat; ++k) ForEachExecution(item.body, visit);

@@ -69,13 +69,6 @@ class Reader {
       workload_.warnings.push_back(entry.where + " changes nothing: no op is " +
                                    ToText(entry.kind));
     }
-    if (async_ops_ > 0) {
-      workload_.warnings.push_back(
-          std::to_string(async_ops_) +
-          (async_ops_ == 1 ? " op is" : " ops are") +
-          " async; this version runs async as sync, one op after the other: "
-          "the time is an upper bound");
-    }
   }
 
  private:
@@ -96,15 +89,48 @@ class Reader {
   std::vector<StepItem> ReadList(const JsonValue& list,
                                  std::vector<std::string> visible) {
     std::vector<StepItem> items;
+    // Issued before this list.
+    const auto before = static_cast<std::uint32_t>(workload_.graph.ops.size());
     for (const JsonValue& json : list.Elements()) {
       json.RejectUnknownKeys({"id", "collective", "bytes", "axes", "groups",
                               "root", "shift", "pairs", "lowering", "async",
                               "after", "compute", "repeat", "ops"});
       CheckAfter(json, visible);
+      AddWaits(json, items);
+      const bool loop = json.Find("repeat").has_value();
       items.push_back(ReadItem(json, visible));
       visible.push_back(json.Get("id").AsString());
+      if (!loop && workload_.graph.ops.back().async) {
+        outstanding_.push_back({visible.back(), *items.back().op});
+      }
     }
+    // At the end of a list nothing issued in it is left in flight.
+    std::erase_if(outstanding_, [&](const Outstanding& entry) {
+      if (entry.op < before) return false;
+      items.push_back(WaitFor(entry.op));
+      return true;
+    });
     return items;
+  }
+
+  static StepItem WaitFor(std::uint32_t op) {
+    StepItem item;
+    item.op = op;
+    item.wait = true;
+    return item;
+  }
+
+  // The wait for an async op stands before the first op that names it.
+  void AddWaits(const JsonValue& json, std::vector<StepItem>& items) {
+    const auto after = json.Find("after");
+    if (!after) return;
+    for (const JsonValue& entry : after->Elements()) {
+      const auto found =
+          std::ranges::find(outstanding_, entry.AsString(), &Outstanding::id);
+      if (found == outstanding_.end()) continue;
+      items.push_back(WaitFor(found->op));
+      outstanding_.erase(found);
+    }
   }
 
   void CheckAfter(const JsonValue& json,
@@ -169,7 +195,8 @@ class Reader {
               .collective = {},
               .lowering = {},
               .lowering_where = {},
-              .duration = {}};
+              .duration = {},
+              .hbm = {}};
     const JsonValue compute = json.Get("compute");
     compute.RejectUnknownKeys({"flops", "dtype", "hbm", "duration"});
     const auto flops = compute.Find("flops");
@@ -192,6 +219,7 @@ class Reader {
     if (flops) work.flops = flops->AsFlops();
     if (dtype) work.dtype = dtype->AsString();
     if (hbm) work.hbm = hbm->AsBytes();
+    op.hbm = work.hbm.value_or(Bytes(0));
     op.duration = RooflineTime(work, workload_.slice.parameters,
                                (dtype ? *dtype : compute).where());
     return op;
@@ -242,7 +270,8 @@ class Reader {
               .collective = {},
               .lowering = {},
               .lowering_where = json.where(),
-              .duration = {}};
+              .duration = {},
+              .hbm = {}};
     Collective collective{
         .kind = ParseCollectiveKind(kind.AsString(), kind.where()),
         .payload = json.Get("bytes").AsBytes(),
@@ -257,9 +286,7 @@ class Reader {
                 "version; give axes inside a slice");
     }
     RequireCountable(collective, topology, json.Get("bytes").where());
-    if (const auto async = json.Find("async"); async && async->AsBool()) {
-      ++async_ops_;
-    }
+    if (const auto async = json.Find("async")) op.async = async->AsBool();
     if (const auto lowering = json.Find("lowering")) {
       op.lowering_where = lowering->where();
       op.lowering = ParseChoice(lowering->AsString(), lowering->where());
@@ -278,7 +305,12 @@ class Reader {
   std::vector<LoweringOverride> overrides_;
   std::vector<MeshAxis> mesh_;
   std::map<std::string, std::string> ids_;  // id -> where
-  int async_ops_ = 0;
+  // Async ops without a wait so far, in issue order; of enclosing lists too.
+  struct Outstanding {
+    std::string id;
+    std::uint32_t op;
+  };
+  std::vector<Outstanding> outstanding_;
 };
 
 }  // namespace
