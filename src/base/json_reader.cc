@@ -1,21 +1,17 @@
 #include "base/json_reader.h"
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <cmath>
-#include <cstdio>
-#include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <string_view>
-#include <system_error>
 #include <unordered_set>
 #include <utility>
 
 #include "base/error.h"
 #include "base/parse_units.h"
 #include "base/text.h"
+#include "base/text_file.h"
 
 namespace podsim {
 namespace {
@@ -191,28 +187,6 @@ void CheckEncoding(const std::string& text, const std::string& file) {
   }
 }
 
-std::string ReadText(const std::string& path) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) {
-    throw InputError(path, "is a directory, expected a file");
-  }
-  const auto fail = [&path](int error) {
-    throw InputError(
-        path, "cannot be read: " + std::generic_category().message(error));
-  };
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(
-      std::fopen(path.c_str(), "rb"), std::fclose);
-  if (!file) fail(errno);
-  std::string text;
-  std::array<char, 65536> buffer;
-  while (const std::size_t count =
-             std::fread(buffer.data(), 1, buffer.size(), file.get())) {
-    text.append(buffer.data(), count);
-  }
-  if (std::ferror(file.get()) != 0) fail(errno);
-  return text;
-}
-
 std::string IntegerRange(std::int64_t min, std::int64_t max) {
   std::string text = "expected an integer";
   if (max < std::numeric_limits<std::int64_t>::max()) {
@@ -275,7 +249,7 @@ struct JsonValue::Document {
 };
 
 JsonValue JsonValue::ReadFile(const std::string& path) {
-  return ParseText(ReadText(path), path);
+  return ParseText(ReadTextFile(path), path);
 }
 
 JsonValue JsonValue::ParseText(const std::string& text,

@@ -1,6 +1,7 @@
 #include "base/text.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <numeric>
 
@@ -120,6 +121,13 @@ std::string Shortened(std::string_view text, std::size_t limit) {
 
 std::string Significant(double value, int digits) {
   return Formatted(value, std::chars_format::general, digits);
+}
+
+std::string Exact(double value) {
+  std::array<char, 32> text;  // the longest is -2.2250738585072014e-308
+  const auto end =
+      std::to_chars(text.data(), text.data() + text.size(), value).ptr;
+  return {text.data(), end};
 }
 
 std::string Fixed(double value, int digits) {

@@ -29,6 +29,8 @@ std::string Shortened(std::string_view text, std::size_t limit);
 
 // printf-style %.<digits>g.
 std::string Significant(double value, int digits);
+// The shortest text that parses back to the same double.
+std::string Exact(double value);
 // printf-style %.<digits>f.
 std::string Fixed(double value, int digits);
 

@@ -105,5 +105,18 @@ TEST_CASE("a table may be empty, or have short, long and empty rows",
         "1  2  333\n");
 }
 
+TEST_CASE("exact numbers are short and parse back to the same double",
+          "[base]") {
+  CHECK(Exact(0) == "0");
+  CHECK(Exact(1e-6) == "1e-06");
+  CHECK(Exact(90e9) == "9e+10");
+  CHECK(Exact(17179869184) == "17179869184");
+  for (const double value :
+       {0.1, 1.0 / 3, 6.004200000000002e-06, -2.2250738585072014e-308,
+        1.7976931348623157e308}) {
+    CHECK(std::stod(Exact(value)) == value);
+  }
+}
+
 }  // namespace
 }  // namespace podsim
