@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/json_reader.h"
 #include "base/parse_units.h"
+#include "cli/sweep_commands.h"
 #include "collective/groups.h"
 #include "report/csv.h"
 #include "report/json.h"
@@ -344,7 +345,8 @@ struct Command {
 constexpr Command kCommands[] = {
     {"simulate", RunSimulate},   {"collective", RunCollective},
     {"compare", RunCollective},  {"lower", RunLower},
-    {"verify", RunVerify},       {"topology", RunTopology},
+    {"verify", RunVerify},       {"sweep", RunSweepCommand},
+    {"check", RunCheckCommand},  {"topology", RunTopology},
     {"lowerings", RunLowerings}, {"generations", RunGenerations}};
 
 }  // namespace

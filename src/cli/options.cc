@@ -16,7 +16,8 @@ constexpr char kDescription[] =
     "podsim: how long does a collective or a step take on a TPU slice, and how "
     "far is that from the best any schedule could do?";
 constexpr char kFooter[] =
-    "Exit status: 0 done; 1 the answer is no (violations); 2 usage or input.\n"
+    "Exit status: 0 done; 1 the answer is no (violations, failed "
+    "points, regressions); 2 usage or input.\n"
     "Quantities have units: 64MiB, 90GB/s, 1us. See README.md and docs/.";
 
 // What CLI11's own checks would say in other words.
@@ -141,6 +142,46 @@ CLI::Option* AddJsonFlag(CLI::App& app, CliOptions& options) {
           ""));
 }
 
+void AddSweep(CLI::App& app, CliOptions& options) {
+  CLI::App* sweep = app.add_subcommand(
+      "sweep", "time every point of a product of lists, as CSV or JSON");
+  sweep->add_option("FILE", options.file, "podsim-sweep/1")
+      ->required()
+      ->check(NotEmpty());
+  sweep
+      ->add_option("-o,--output", options.output,
+                   "file to write, .csv or .json (default: CSV to stdout)")
+      ->check(NotEmpty());
+  sweep->add_option("--jobs", options.jobs,
+                    "points to run at once, each in a process of its own "
+                    "(default 1); the output is the same for any number");
+  sweep
+      ->add_option("--max-memory", options.max_memory,
+                   "refuse points predicted to need more, e.g. 8GiB")
+      ->check(NotEmpty());
+  sweep
+      ->add_option("--progress", options.progress,
+                   "a line on stderr; auto: if that is a terminal")
+      ->check(OneOf({"auto", "on", "off"}));
+}
+
+void AddCheck(CLI::App& app, CliOptions& options) {
+  CLI::App* check = app.add_subcommand(
+      "check", "compare the times of results with a baseline (exit 1: worse)");
+  check
+      ->add_option("RESULTS", options.file,
+                   "JSON (podsim-result/1) or CSV, as a sweep writes it")
+      ->required()
+      ->check(NotEmpty());
+  check->add_option("BASELINE", options.baseline, "the same, recorded before")
+      ->required()
+      ->check(NotEmpty());
+  check->add_option("--tolerance", options.tolerance,
+                    "how much more time is no regression (default 1%)");
+  check->add_flag("--either-way", options.either_way,
+                  "less time beyond the tolerance is listed and fails too");
+}
+
 // CLI11 only says that a command is missing.
 void RequireKnownCommand(const CLI::App& app, int argc, char** argv) {
   std::vector<std::string> known;
@@ -258,6 +299,9 @@ bool ParseCommandLine(int argc, char** argv, CliOptions& options) {
   AddSlice(*verify, options, /*required=*/false);
   verify->add_option("--fault", options.faults, "as in simulate")
       ->allow_extra_args(false);
+
+  AddSweep(app, options);
+  AddCheck(app, options);
 
   CLI::App* topology = app.add_subcommand(
       "topology", "chips, links, distances, bisection and bounds of a slice");

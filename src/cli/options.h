@@ -38,6 +38,12 @@ struct CliOptions {
   std::string csv;
   std::string timing;
   bool dot = false;
+  // Of `sweep` and `check`; `file` is the sweep, or the results.
+  std::string jobs = "1";
+  std::string progress = "auto";
+  std::string baseline;
+  std::string tolerance = "1%";
+  bool either_way = false;
 };
 
 // Throws InputError for usage errors. Prints help or version and returns false

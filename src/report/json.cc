@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "collective/lowering.h"
+#include "report/point_json.h"
 #include "report/version.h"
 
 namespace podsim {
@@ -21,6 +22,8 @@ Json VerdictJson(const Verdict& verdict) {
           {"reason", OrNull(verdict.reason)}};
 }
 
+}  // namespace
+
 Json ParametersJson(const Parameters& parameters) {
   Json json = Json::object();
   for (const ParameterValue& entry : ListParameters(parameters)) {
@@ -33,9 +36,13 @@ Json ParametersJson(const Parameters& parameters) {
   return json;
 }
 
+namespace {
+
 Json ShapeJson(const Shape& shape) {
   return shape.empty() ? Json(nullptr) : Json(shape);
 }
+
+}  // namespace
 
 Json PointJson(const Point& point) {
   Json bounds = Json::object();
@@ -70,6 +77,8 @@ Json PointJson(const Point& point) {
   return json;
 }
 
+namespace {
+
 Json StepCollectiveJson(const StepCollective& entry) {
   Json json = {{"id", entry.id},
                {"executions", entry.executions},
@@ -81,6 +90,8 @@ Json StepCollectiveJson(const StepCollective& entry) {
   json.update(PointJson(entry.alone));
   return json;
 }
+
+}  // namespace
 
 Json StepJson(const StepResult& step) {
   Json path = Json::array();
@@ -123,6 +134,8 @@ Json StepJson(const StepResult& step) {
       {"computes", computes},
       {"collectives", collectives}};
 }
+
+namespace {
 
 Json EmptyResult(const Parameters& parameters) {
   return {{"format", "podsim-result/1"},

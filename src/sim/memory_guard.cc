@@ -51,6 +51,12 @@ const char* ToText(EngineKind engine) {
   return "";
 }
 
+const char* ToText(FoldMode fold) {
+  return fold == FoldMode::kAuto ? "auto"
+         : fold == FoldMode::kOn ? "on"
+                                 : "off";
+}
+
 void RequireMemory(std::uint64_t transfers, const SimOptions& options,
                    const std::string& where, const std::string& remedies) {
   const double need =

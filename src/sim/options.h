@@ -12,6 +12,7 @@ enum class FoldMode { kAuto, kOn, kOff };
 enum class VerifyMode { kAuto, kFull, kOff };
 
 const char* ToText(EngineKind engine);  // "pod"
+const char* ToText(FoldMode fold);      // "auto"
 
 // How to simulate; the same for collectives, steps and schedule files.
 struct SimOptions {

@@ -46,8 +46,8 @@ void RequireRefused(const std::vector<BadInput>& table) {
 }
 
 const std::string kCommands =
-    "simulate, collective, compare, lower, verify, topology, lowerings, "
-    "generations";
+    "simulate, collective, compare, lower, verify, sweep, check, topology, "
+    "lowerings, generations";
 const std::string kUnits = " (known: B, kB, MB, GB, TB, KiB, MiB, GiB, TiB)";
 const std::string kLowerings =
     " (known: auto, ring, ring-split, ring-short, line, bucket, "

@@ -147,8 +147,8 @@ TEST_CASE("every command explains itself on stdout", "[cli]") {
   CHECK(top.status == 0);
   CHECK(top.err == "");
   for (const std::string command :
-       {"simulate", "collective", "compare", "lower", "verify", "topology",
-        "lowerings", "generations"}) {
+       {"simulate", "collective", "compare", "lower", "verify", "sweep",
+        "check", "topology", "lowerings", "generations"}) {
     CAPTURE(command);
     CHECK_THAT(top.out, Contains("\n  " + command + " "));
     const Outcome help = Podsim({command, "--help"});

@@ -1,0 +1,36 @@
+#ifndef PODSIM_REPORT_RESULTS_FILE_H_
+#define PODSIM_REPORT_RESULTS_FILE_H_
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace podsim {
+
+// A point of a file of results, as far as `check` compares it.
+struct ResultPoint {
+  std::string where;                   // "new.json: /points/3", "new.csv:5"
+  std::optional<std::string> request;  // of a sweep
+  // What was simulated, on one line: collective, slice, payload, group size,
+  // resolved lowering, engine, network; of a step its name and slice.
+  std::string identity;
+  std::optional<double> time_s;      // or the makespan
+  std::optional<std::string> error;  // why the point failed
+  // nullopt: the file does not say.
+  std::optional<std::string> version;
+  std::optional<std::map<std::string, double>> parameters;
+};
+
+struct ResultsFile {
+  std::string path;
+  std::vector<ResultPoint> points;
+};
+
+// Reads podsim-result/1 (a text that begins with "{") or CSV of ours. Throws
+// InputError with file and place.
+ResultsFile ReadResults(const std::string& path);
+
+}  // namespace podsim
+
+#endif  // PODSIM_REPORT_RESULTS_FILE_H_
