@@ -2,6 +2,7 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <functional>
 #include <iostream>
 #include <memory>
@@ -10,6 +11,7 @@
 #include "base/error.h"
 #include "base/json_reader.h"
 #include "base/parse_units.h"
+#include "base/text.h"
 #include "cli/sweep_commands.h"
 #include "collective/groups.h"
 #include "report/csv.h"
@@ -17,6 +19,7 @@
 #include "report/output_file.h"
 #include "report/table.h"
 #include "report/topology_report.h"
+#include "report/trace.h"
 #include "schedule/instantiate.h"
 #include "schedule/verifier.h"
 #include "sim/byte_range.h"
@@ -52,11 +55,19 @@ class Outputs {
       : table_(options.json != "-" && options.csv != "-") {
     RequireDifferent({{"--json", options.json},
                       {"--csv", options.csv},
+                      {"--trace", options.trace},
                       {"--timing", options.timing}});
     Open(options.json, "--json", json_);
     Open(options.csv, "--csv", csv_);
     Open(options.timing, "--timing", timing_);
+    Open(options.trace, "--trace", trace_);
+    if (options.trace == "-") {
+      throw InputError("--trace", "expected a file, got \"-\"");
+    }
   }
+
+  bool traces() const { return trace_ != nullptr; }
+  void SetTrace(const std::string& text) { trace_->Write(text); }
 
   void Write(const std::function<std::string()>& table,
              const std::function<std::string()>& json,
@@ -68,7 +79,8 @@ class Outputs {
       if (table_) std::cout << table();
     }
     if (timing_) timing_->Write(TimingJson(times, PeakBytes()));
-    for (const auto& file : {json_.get(), csv_.get(), timing_.get()}) {
+    for (const auto& file :
+         {json_.get(), csv_.get(), timing_.get(), trace_.get()}) {
       if (file != nullptr) file->Commit();
     }
   }
@@ -104,7 +116,7 @@ class Outputs {
   }
 
   bool table_;
-  std::unique_ptr<OutputFile> json_, csv_, timing_;
+  std::unique_ptr<OutputFile> json_, csv_, timing_, trace_;
 };
 
 // --axes, --groups, --shift, --pairs, --root: who takes part.
@@ -176,6 +188,38 @@ std::optional<LoweringSpec> LoweringOf(const CliOptions& options) {
   return ParseLoweringSpec(text, "--lowering");
 }
 
+// The chips of --trace-chips; empty: all.
+std::vector<ChipId> TraceChips(const CliOptions& options,
+                               const Topology& topology) {
+  std::vector<ChipId> chips;
+  if (options.trace_chips.empty()) return chips;
+  if (options.trace.empty()) {
+    throw InputError("--trace-chips", "goes with --trace FILE");
+  }
+  for (const std::string& text : Split(options.trace_chips, ',')) {
+    const ChipId chip(static_cast<std::uint32_t>(
+        ParseCount(text, 0, topology.chips() - 1, "--trace-chips")));
+    if (!topology.Live(chip)) {
+      throw InputError("--trace-chips", "chip " + text + " is dead");
+    }
+    if (std::find(chips.begin(), chips.end(), chip) != chips.end()) {
+      throw InputError("--trace-chips", "chip " + text + " stands twice");
+    }
+    chips.push_back(chip);
+  }
+  return chips;
+}
+
+int TopOf(const CliOptions& options) {
+  return options.top.empty() ? 0 : ParseCount(options.top, 1, 1 << 24, "--top");
+}
+
+void RequireTraceable(const CliOptions& options, const SimOptions& sim) {
+  if (options.trace.empty() || sim.engine != EngineKind::kBound) return;
+  throw InputError("--trace",
+                   "--engine bound runs nothing that could be traced");
+}
+
 int RunCollective(const CliOptions& options) {
   const bool all =
       options.command == "compare" || LoweringText(options) == "all";
@@ -184,14 +228,23 @@ int RunCollective(const CliOptions& options) {
   const SimOptions sim = SimOptionsOf(options);
   const Slice slice = ResolveSlice(options);
   const std::vector<Collective> collectives = CollectivesOf(options, slice);
+  RequireTraceable(options, sim);
+  const std::vector<ChipId> trace_chips = TraceChips(options, slice.topology);
+  const int top = TopOf(options);
+  if (!options.trace.empty() && (all || collectives.size() != 1)) {
+    throw InputError("--trace",
+                     "expected one lowering and one payload to trace");
+  }
   Outputs outputs(options);
   PhaseTimes times;
   std::vector<Point> points;
   std::vector<NotApplicable> not_applicable;
+  RunRecord record;
   for (const Collective& collective : collectives) {
     if (!all) {
-      points.push_back(SimulateCollective(collective, slice, lowering,
-                                          "--lowering", sim, times));
+      points.push_back(
+          SimulateCollective(collective, slice, lowering, "--lowering", sim,
+                             times, outputs.traces() ? &record : nullptr));
       continue;
     }
     Comparison comparison = CompareLowerings(collective, slice, sim, times);
@@ -199,8 +252,17 @@ int RunCollective(const CliOptions& options) {
                   comparison.points.end());
     not_applicable = std::move(comparison.not_applicable);
   }
+  if (outputs.traces()) {
+    outputs.SetTrace(TraceJson(record, slice, trace_chips, "--trace"));
+  }
   outputs.Write(
-      [&] { return PointsTable(slice, points, not_applicable); },
+      [&] {
+        std::string text = PointsTable(slice, points, not_applicable);
+        for (const Point& point : points) {
+          if (top > 0 && point.links) text += LinksTable(*point.links, top);
+        }
+        return text;
+      },
       [&] { return ResultJson(slice.parameters, points, not_applicable); },
       [&] { return PointsCsv(points); }, times);
   return kDone;
@@ -274,16 +336,32 @@ int SimulateScheduleFile(const CliOptions& options) {
   const ScheduleFile file =
       ReadScheduleFile(options.file, SliceRequestOf(options));
   Warn(file.slice.warnings);
+  RequireTraceable(options, sim);
+  const std::vector<ChipId> trace_chips =
+      TraceChips(options, file.slice.topology);
+  const int top = TopOf(options);
   PhaseTimes times;
-  const ScheduleResult result = SimulateSchedule(file, sim, times);
+  RunRecord record;
+  const ScheduleResult result =
+      SimulateSchedule(file, sim, times, outputs.traces() ? &record : nullptr);
   if (!result.violations.empty()) {
     PrintViolations(options.file, result.violations);
     return kAnswerIsNo;
   }
   const std::vector<Point> points = {result.point};
-  outputs.Write([&] { return PointsTable(file.slice, points, {}); },
-                [&] { return ResultJson(file.slice.parameters, points, {}); },
-                [&] { return PointsCsv(points); }, times);
+  if (outputs.traces()) {
+    outputs.SetTrace(TraceJson(record, file.slice, trace_chips, "--trace"));
+  }
+  outputs.Write(
+      [&] {
+        std::string text = PointsTable(file.slice, points, {});
+        if (top > 0 && result.point.links) {
+          text += LinksTable(*result.point.links, top);
+        }
+        return text;
+      },
+      [&] { return ResultJson(file.slice.parameters, points, {}); },
+      [&] { return PointsCsv(points); }, times);
   return kDone;
 }
 
@@ -294,11 +372,25 @@ int SimulateWorkloadFile(const CliOptions& options, const JsonValue& json) {
   Warn(workload.slice.warnings);
   Warn(workload.warnings);
   Outputs outputs(options);
+  RequireTraceable(options, sim);
+  const std::vector<ChipId> trace_chips =
+      TraceChips(options, workload.slice.topology);
+  const int top = TopOf(options);
   PhaseTimes times;
-  const StepResult step = SimulateStep(workload, sim, times);
-  outputs.Write([&] { return StepTable(workload.slice, step); },
-                [&] { return ResultJson(workload.slice.parameters, step); },
-                [] { return std::string(); }, times);
+  RunRecord record;
+  const StepResult step =
+      SimulateStep(workload, sim, times, outputs.traces() ? &record : nullptr);
+  if (outputs.traces()) {
+    outputs.SetTrace(TraceJson(record, workload.slice, trace_chips, "--trace"));
+  }
+  outputs.Write(
+      [&] {
+        std::string text = StepTable(workload.slice, step);
+        if (top > 0 && step.links) text += LinksTable(*step.links, top);
+        return text;
+      },
+      [&] { return ResultJson(workload.slice.parameters, step); },
+      [] { return std::string(); }, times);
   return kDone;
 }
 

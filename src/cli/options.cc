@@ -90,6 +90,22 @@ void AddSimulation(CLI::App& app, CliOptions& options) {
       ->check(NotEmpty());
 }
 
+void AddTrace(CLI::App& app, CliOptions& options) {
+  app.add_option("--trace", options.trace,
+                 "write what happened when as Chrome trace JSON, for "
+                 "ui.perfetto.dev")
+      ->check(NotEmpty());
+  app.add_option("--trace-chips", options.trace_chips,
+                 "chips in the trace, e.g. 0,1,2 (default: all)")
+      ->check(NotEmpty());
+}
+
+void AddTop(CLI::App& app, CliOptions& options) {
+  app.add_option("--top", options.top,
+                 "show this many of the busiest links, e.g. 10")
+      ->check(NotEmpty());
+}
+
 void AddCollective(CLI::App& app, CliOptions& options, bool many) {
   app.add_option("KIND", options.kind,
                  "all-reduce, all-gather, reduce-scatter, broadcast, reduce, "
@@ -250,6 +266,9 @@ bool ParseCommandLine(int argc, char** argv, CliOptions& options) {
               "kind so (repeatable)");
   AddSimulation(*simulate, options);
 
+  AddTrace(*simulate, options);
+  AddTop(*simulate, options);
+
   CLI::App* collective =
       app.add_subcommand("collective", "time one collective next to its bound");
   AddCollective(*collective, options, /*many=*/true);
@@ -263,6 +282,9 @@ bool ParseCommandLine(int argc, char** argv, CliOptions& options) {
                    "stdout")
       ->check(NotEmpty());
 
+  AddTrace(*collective, options);
+  AddTop(*collective, options);
+
   CLI::App* compare = app.add_subcommand(
       "compare",
       "every lowering that applies, fastest first, and why the "
@@ -273,6 +295,8 @@ bool ParseCommandLine(int argc, char** argv, CliOptions& options) {
       ->add_option("--csv", options.csv,
                    "write the result as CSV to this file, or - for stdout")
       ->check(NotEmpty());
+
+  AddTop(*compare, options);
 
   CLI::App* lower =
       app.add_subcommand("lower", "write the schedule of a collective");
@@ -357,6 +381,9 @@ SimOptions SimOptionsOf(const CliOptions& options) {
                : options.engine == "reference" ? EngineKind::kReference
                                                : EngineKind::kPod;
   sim.force = options.force;
+  sim.links = !options.top.empty() ||
+              (!options.json.empty() && options.command != "compare" &&
+               (options.lowerings.empty() || options.lowerings[0] != "all"));
   sim.fold = options.fold == "on"    ? FoldMode::kOn
              : options.fold == "off" ? FoldMode::kOff
                                      : FoldMode::kAuto;

@@ -32,6 +32,9 @@ struct CliOptions {
   std::string verify = "auto";
   std::string max_memory;
   std::string output;  // -o
+  std::string trace;
+  std::string trace_chips;
+  std::string top;  // busiest links
   // Empty: none. "-": stdout, instead of the table. Flags without a file of
   // `topology`, `lowerings` and `generations` count as "-".
   std::string json;

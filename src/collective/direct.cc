@@ -74,7 +74,9 @@ Lowering DirectLowering() {
           .parameters = {},
           .kinds = {CollectiveKind::kCollectivePermute},
           .preconditions = "any slice",
-          .time = "o + h alpha + min(k, n-k) S/B for a shift by k, h hops",
+          .time =
+              "o + h alpha + min(k, n-k) S/B for a shift by k, h hops; half of "
+              "the S/B at k = n/2",
           .source = "dimension-order routes, ties by parity",
           .why_not = WhyNotDirect,
           .build = BuildDirect,

@@ -137,8 +137,8 @@ std::optional<std::string> WhyNotOnSlice(const Collective& collective,
                                          const Topology& topology) {
   if (!collective.groups.empty()) {
     return "its groups must be all chips or the sub-grids of some axes, and "
-           "these lists are neither; use binomial or double-binary-tree "
-           "(all-reduce)";
+           "these lists are neither; all-reduce has binomial and "
+           "double-binary-tree";
   }
   if (!topology.is_grid()) {
     return "the slice is a list of links without axes; this lowering needs a "

@@ -9,7 +9,8 @@ std::optional<std::string> WhyNotPath(const Collective& collective,
                                       const LoweringSpec&) {
   const char* instead = "; use bfs-tree";
   if (!topology.is_grid() || !collective.groups.empty()) {
-    return std::string("its groups must be the lines of an axis") + instead;
+    return std::string("its groups must be the lines of an axis") + instead +
+           " or binomial";
   }
   const std::vector<int> active = ActiveAxes(collective, topology);
   if (active.empty()) return std::nullopt;

@@ -44,6 +44,18 @@ Json ShapeJson(const Shape& shape) {
 
 }  // namespace
 
+Json LinksJson(const std::vector<LinkUse>& links) {
+  Json json = Json::array();
+  for (const LinkUse& use : links) {
+    json.push_back({{"link", use.link},
+                    {"bytes", use.bytes},
+                    {"busy_s", use.busy_s},
+                    {"utilisation", use.utilisation},
+                    {"links", use.links}});
+  }
+  return json;
+}
+
 Json PointJson(const Point& point) {
   Json bounds = Json::object();
   for (const auto& [name, seconds] : point.bounds) bounds[name] = seconds;
@@ -74,6 +86,7 @@ Json PointJson(const Point& point) {
   json["verified"] = VerdictJson(point.verified);
   json["busiest_link"] = OrNull(point.busiest_link);
   json["busiest_link_utilisation"] = OrNull(point.busiest_link_utilisation);
+  if (point.links) json["links"] = LinksJson(*point.links);
   return json;
 }
 
@@ -110,7 +123,7 @@ Json StepJson(const StepResult& step) {
   for (const StepCollective& entry : step.collectives) {
     collectives.push_back(StepCollectiveJson(entry));
   }
-  return {
+  Json json = {
       {"name", step.name.empty() ? Json(nullptr) : Json(step.name)},
       {"slice", step.slice},
       {"shape", ShapeJson(step.shape)},
@@ -133,6 +146,8 @@ Json StepJson(const StepResult& step) {
       {"critical_path", path},
       {"computes", computes},
       {"collectives", collectives}};
+  if (step.links) json["links"] = LinksJson(*step.links);
+  return json;
 }
 
 namespace {

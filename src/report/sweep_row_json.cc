@@ -38,6 +38,7 @@ std::string SweepJsonRow(const SweepPoint& point, const SweepResult& result) {
       // Flat, so that rows make a table: no lists of ops and collectives.
       Json step = StepJson(*result.step);
       step.erase("critical_path");
+      step.erase("computes");
       step.erase("collectives");
       json["workload"] = point.workload;
       json["time_s"] = step["makespan_s"];

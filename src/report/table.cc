@@ -142,6 +142,19 @@ std::string StepTable(const Slice& slice, const StepResult& step) {
   return text;
 }
 
+std::string LinksTable(const std::vector<LinkUse>& links, int top) {
+  if (links.empty()) return "";
+  std::vector<std::vector<std::string>> rows = {
+      {"<busiest links", "links", "bytes", "busy(us)", "utilisation"}};
+  for (const LinkUse& use : links) {
+    if (rows.size() > static_cast<std::size_t>(top)) break;
+    rows.push_back({use.link, std::to_string(use.links),
+                    std::to_string(use.bytes), Micros(use.busy_s),
+                    Percent(use.utilisation)});
+  }
+  return "\n" + FormatTable(rows);
+}
+
 std::string LoweringsTable() {
   std::vector<std::vector<std::string>> rows = {
       {"<lowering", "<for", "<needs", "<parameters",

@@ -10,6 +10,9 @@
 
 namespace podsim {
 
+// The `top` busiest links, for --top; "" if none were measured.
+std::string LinksTable(const std::vector<LinkUse>& links, int top);
+
 // Tables for people, in nccl-tests units: GB = 1e9 bytes, us. Time and bound
 // side by side; efficiency = bound / time.
 std::string PointsTable(const Slice& slice, const std::vector<Point>& points,

@@ -96,16 +96,30 @@ class Reader {
         kind_->contributor == Party::kRoot || kind_->receiver == Party::kRoot;
     if (!rooted) return;
     if (!meaning.root) json.Fail("missing key \"root\"");
-    if (meaning.groups.size() != 1) {
-      json.Get("groups").Fail("expected one group, that of the root, got " +
-                              std::to_string(meaning.groups.size()));
-    }
-    if (!used[*meaning.root]) {
-      root->Fail("expected a chip of the group, got " + root->Excerpt());
-    }
+    FindRootRank(json, *root);
   }
 
-  std::optional<ChipId> Resolve(Party party, ChipId owner,
+  // Every group has its root at the rank that the root has in its own.
+  void FindRootRank(const JsonValue& json, const JsonValue& root) {
+    const CollectiveMeaning& meaning = file_.meaning;
+    for (const auto& group : meaning.groups) {
+      const auto found =
+          std::find(group.begin(), group.end(), ChipId(*meaning.root));
+      if (found == group.end()) continue;
+      root_rank_ = static_cast<std::size_t>(found - group.begin());
+      for (const auto& other : meaning.groups) {
+        if (root_rank_ < other.size()) continue;
+        json.Get("groups").Fail("the root has rank " +
+                                std::to_string(root_rank_) +
+                                " in its group, and a group has only " +
+                                std::to_string(other.size()) + " chips");
+      }
+      return;
+    }
+    root.Fail("expected a chip of a group, got " + root.Excerpt());
+  }
+
+  std::optional<ChipId> Resolve(Party party, std::uint32_t group, ChipId owner,
                                 std::optional<ChipId> target,
                                 const JsonValue& json) const {
     switch (party) {
@@ -117,7 +131,7 @@ class Reader {
         if (!target) json.Fail("missing key \"target\"");
         return target;
       case Party::kRoot:
-        return ChipId(*file_.meaning.root);
+        return file_.meaning.groups[group][root_rank_];
     }
     return std::nullopt;
   }
@@ -147,8 +161,9 @@ class Reader {
       target = members[static_cast<std::size_t>(entry->AsInteger(0, last))];
     }
     const ChipId owner = members[chunk.owner];
-    chunk.contributor = Resolve(kind_->contributor, owner, target, json);
-    chunk.receiver = Resolve(kind_->receiver, owner, target, json);
+    chunk.contributor =
+        Resolve(kind_->contributor, chunk.group, owner, target, json);
+    chunk.receiver = Resolve(kind_->receiver, chunk.group, owner, target, json);
     file_.meaning.chunks.push_back(chunk);
   }
 
@@ -332,6 +347,7 @@ class Reader {
   ScheduleFile& file_;
   const KindRow* kind_ = nullptr;
   std::unordered_map<std::string, LinkId> links_;
+  std::size_t root_rank_ = 0;     // of the rooted kinds
   std::int64_t total_bytes_ = 0;  // of all chunks
   std::int64_t byte_hops_ = 0;    // of the ops so far
   bool broken_ = false;           // the op being read

@@ -19,6 +19,7 @@ struct SimOptions {
   EngineKind engine = EngineKind::kPod;
   FoldMode fold = FoldMode::kAuto;
   VerifyMode verify = VerifyMode::kAuto;
+  bool links = false;  // measure the use of every link
   bool force = false;  // the reference engine on large schedules
   // Refuse runs predicted to need more; nullopt: 80 % of what is available.
   std::optional<std::int64_t> max_memory_bytes;

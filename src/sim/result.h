@@ -17,6 +17,15 @@ struct Verdict {
   std::optional<std::string> reason;  // why not, or why this method
 };
 
+// What one link carried, one way.
+struct LinkUse {
+  std::string link;
+  std::int64_t bytes = 0;
+  double busy_s = 0;        // something flowed
+  double utilisation = 0;   // bytes / (rate x time)
+  std::uint32_t links = 1;  // of the slice that this one stands for (folded)
+};
+
 // One simulated collective. nullopt: not known (null in JSON).
 struct Point {
   std::string collective;
@@ -44,6 +53,7 @@ struct Point {
   Verdict verified;
   std::optional<std::string> busiest_link;
   std::optional<double> busiest_link_utilisation;
+  std::optional<std::vector<LinkUse>> links;  // only if asked for
 };
 
 struct NotApplicable {
@@ -61,8 +71,8 @@ struct StepCollective {
   std::int64_t executions = 0;
   bool async = false;
   // On the chip that ends last, all executions: from issue to end; what the
-  // core stood still for it, and waiting for other chips to issue it; and what
-  // ran beside the core's other work.
+  // core stood still for it, and waiting for other chips to issue it; and
+  // its flight less those.
   std::optional<double> flight_s;
   std::optional<double> exposed_s;
   std::optional<double> idle_s;
@@ -109,6 +119,7 @@ struct StepResult {
   std::optional<std::vector<int>> fold;
   Verdict verified;
   std::vector<PathEntry> critical_path;
+  std::optional<std::vector<LinkUse>> links;  // only if asked for
   std::vector<StepCompute> computes;
   std::vector<StepCollective> collectives;
 };

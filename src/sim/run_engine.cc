@@ -19,6 +19,15 @@ Timeline RunEngine(const Schedule& schedule, const Network& network,
             ": its time grows with the square. Let it fold (--fold auto), take "
             "fewer chips, use --engine pod, or insist with --force");
   }
+  for (std::uint32_t op = 0; op < schedule.size(); ++op) {
+    if (network.hbm_bandwidth <= 0) break;
+    if (schedule.kind(OpId(op)) != OpKind::kCompute) continue;
+    if (schedule.hbm(OpId(op)).value() == 0) continue;
+    throw InputError("--engine reference",
+                     "SimGrid's model has no memory that async collectives "
+                     "could take from computes; give computes durations, make "
+                     "the collectives sync, or use --engine pod");
+  }
   return RunReference(schedule, network);
 }
 

@@ -9,10 +9,13 @@
 #include "schedule/schedule_json.h"
 #include "sim/options.h"
 #include "sim/result.h"
+#include "sim/run_record.h"
 #include "topology/fold.h"
 #include "workload/workload.h"
 
 namespace podsim {
+
+// `record`: where to keep what ran, if anyone wants to see it.
 
 // One collective on a slice: chosen, proved, bounded, timed. lowering nullopt:
 // auto. `where` names the lowering's place in messages. Throws InputError where
@@ -21,7 +24,7 @@ namespace podsim {
 Point SimulateCollective(const Collective& collective, const Slice& slice,
                          const std::optional<LoweringSpec>& lowering,
                          const std::string& where, const SimOptions& options,
-                         PhaseTimes& times);
+                         PhaseTimes& times, RunRecord* record = nullptr);
 
 // Every applicable lowering of `compare`, fastest first, and why the others do
 // not apply. Throws InputError with the reasons if none does (the bounds alone
@@ -36,7 +39,7 @@ Comparison CompareLowerings(const Collective& collective, const Slice& slice,
 // A step: every chip's core executes the ops in order; a collective's transfers
 // wait until both their ends have reached it.
 StepResult SimulateStep(const Workload& workload, const SimOptions& options,
-                        PhaseTimes& times);
+                        PhaseTimes& times, RunRecord* record = nullptr);
 
 // A schedule file. Violations are returned, and nothing is timed then.
 struct ScheduleResult {
@@ -44,7 +47,8 @@ struct ScheduleResult {
   Violations violations;
 };
 ScheduleResult SimulateSchedule(const ScheduleFile& file,
-                                const SimOptions& options, PhaseTimes& times);
+                                const SimOptions& options, PhaseTimes& times,
+                                RunRecord* record = nullptr);
 
 // Throws InputError if the bandwidths and latencies asked for make a time
 // infinite. `what`: "the time of this all-reduce".

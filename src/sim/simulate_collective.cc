@@ -10,6 +10,7 @@
 #include "engine/engine.h"
 #include "schedule/instantiate.h"
 #include "schedule/placement.h"
+#include "sim/link_use.h"
 #include "sim/lower_collective.h"
 #include "sim/memory_guard.h"
 #include "sim/run_engine.h"
@@ -47,7 +48,8 @@ Point MakePoint(const Collective& collective, const Slice& slice,
 }
 
 void Simulate(const LoweredCollective& lowered, const Slice& slice,
-              const SimOptions& options, PhaseTimes& times, Point& point) {
+              const SimOptions& options, PhaseTimes& times, Point& point,
+              RunRecord* record) {
   const FoldChoice choice = ChooseFold(lowered, slice, options.fold, "");
   const Fold fold = choice.fold.value_or(NoFold(slice.topology));
   const FoldedGrid grid(slice.topology, fold);
@@ -76,10 +78,23 @@ void Simulate(const LoweredCollective& lowered, const Slice& slice,
   const bool empty = schedule.size() == 0;
   const double launch =
       empty ? 0.0 : slice.parameters.collective_launch.value();
-  const double time = RunEngine(schedule, network, options).makespan + launch;
+  Timeline timeline = RunEngine(schedule, network, options);
+  const double time = timeline.makespan + launch;
   const bool divides =
       lowered.collective.payload.value() % point.group_size == 0;
   SetTime(time, divides, slice, point);
+  if (options.links) {
+    point.links =
+        MeasureLinks(schedule, timeline, network, slice, choice.fold, time);
+  }
+  if (record == nullptr) return;
+  *record = {.schedule = std::move(schedule),
+             .timeline = std::move(timeline),
+             .fold = choice.fold,
+             .offset_s = launch,
+             .executions = {},
+             .names = {},
+             .name = point.collective};
 }
 
 // A comparison is over in seconds; one lowering alone may take its time.
@@ -170,7 +185,7 @@ void SetTraffic(const Schedule& schedule, const Slice& slice,
 Point SimulateCollective(const Collective& collective, const Slice& slice,
                          const std::optional<LoweringSpec>& lowering,
                          const std::string& where, const SimOptions& options,
-                         PhaseTimes& times) {
+                         PhaseTimes& times, RunRecord* record) {
   Point point = MakePoint(collective, slice, options);
   const bool bound_only = options.engine == EngineKind::kBound;
   if (bound_only) {
@@ -195,7 +210,7 @@ Point SimulateCollective(const Collective& collective, const Slice& slice,
     const PhaseTimer timer(times.verify);
     point.verified = VerifyLowered(*lowered, slice, options);
   }
-  Simulate(*lowered, slice, options, times, point);
+  Simulate(*lowered, slice, options, times, point, record);
   if (point.algbw_bytes_per_s) {
     point.busbw_bytes_per_s =
         *point.algbw_bytes_per_s * BusFactor(collective.kind, point.group_size);

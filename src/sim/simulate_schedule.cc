@@ -5,6 +5,7 @@
 #include "cost/bounds.h"
 #include "engine/engine.h"
 #include "schedule/verifier.h"
+#include "sim/link_use.h"
 #include "sim/memory_guard.h"
 #include "sim/run_engine.h"
 #include "sim/simulate.h"
@@ -64,7 +65,8 @@ void SetScheduleBounds(const ScheduleFile& file, Point& point) {
 }  // namespace
 
 ScheduleResult SimulateSchedule(const ScheduleFile& file,
-                                const SimOptions& options, PhaseTimes& times) {
+                                const SimOptions& options, PhaseTimes& times,
+                                RunRecord* record) {
   ScheduleResult result;
   Point& point = result.point;
   point.collective = file.meaning.kind;
@@ -96,14 +98,28 @@ ScheduleResult SimulateSchedule(const ScheduleFile& file,
     return result;
   }
   const PhaseTimer timer(times.engine);
-  const double time =
-      RunEngine(file.schedule, MakeNetwork(file.slice), options).makespan +
-      (file.schedule.size() > 0
-           ? file.slice.parameters.collective_launch.value()
-           : 0.0);
+  const Network network = MakeNetwork(file.slice);
+  Timeline timeline = RunEngine(file.schedule, network, options);
+  const double launch = file.schedule.size() > 0
+                            ? file.slice.parameters.collective_launch.value()
+                            : 0.0;
+  const double time = timeline.makespan + launch;
   const bool divides =
       point.group_size == 0 || point.payload_bytes % point.group_size == 0;
   SetTime(time, divides, file.slice, point);
+  if (options.links) {
+    point.links = MeasureLinks(file.schedule, timeline, network, file.slice,
+                               std::nullopt, time);
+  }
+  if (record != nullptr) {
+    *record = {.schedule = file.schedule,
+               .timeline = std::move(timeline),
+               .fold = {},
+               .offset_s = launch,
+               .executions = {},
+               .names = {},
+               .name = point.collective};
+  }
   const auto kind = KindOf(file.meaning.kind);
   if (kind && point.algbw_bytes_per_s) {
     point.busbw_bytes_per_s =

@@ -12,6 +12,7 @@
 #include "schedule/instantiate.h"
 #include "sim/account.h"
 #include "sim/compile_step.h"
+#include "sim/link_use.h"
 #include "sim/lower_collective.h"
 #include "sim/memory_guard.h"
 #include "sim/run_engine.h"
@@ -78,10 +79,11 @@ Verdict WorstOf(const std::vector<Verdict>& verdicts) {
 class StepSimulation {
  public:
   StepSimulation(const Workload& workload, const SimOptions& options,
-                 PhaseTimes& times)
+                 PhaseTimes& times, RunRecord* record)
       : workload_(workload),
         options_(options),
         times_(times),
+        record_(record),
         slice_(workload.slice),
         counts_(CountExecutions(workload.graph)) {}
 
@@ -109,6 +111,8 @@ class StepSimulation {
   // Each distinct collective alone: lowering, bounds, proof, time.
   void DescribeCollectives(StepResult& result) {
     std::vector<Verdict> verdicts;
+    SimOptions options = options_;
+    options.links = false;
     for (std::size_t k = 0; k < workload_.graph.ops.size(); ++k) {
       const StepOp& op = workload_.graph.ops[k];
       if (!op.collective) {
@@ -123,7 +127,7 @@ class StepSimulation {
       entry.executions = counts_[k];
       entry.async = op.async;
       entry.alone = SimulateCollective(*op.collective, slice_, op.lowering,
-                                       op.lowering_where, options_, times_);
+                                       op.lowering_where, options, times_);
       verdicts.push_back(entry.alone.verified);
       result.collectives.push_back(std::move(entry));
     }
@@ -191,9 +195,25 @@ class StepSimulation {
     const PhaseTimer timer(times_.engine);
     const Network network =
         step_.folded ? MakeNetwork(slice_, grid) : MakeNetwork(slice_);
-    const Timeline timeline = RunEngine(compiled.schedule, network, options_);
+    Timeline timeline = RunEngine(compiled.schedule, network, options_);
     Account(compiled, timeline, grid, result);
     result.critical_path = CriticalPath(compiled, timeline);
+    const auto fold = step_.folded ? std::optional(step_.fold) : std::nullopt;
+    if (options_.links) {
+      result.links = MeasureLinks(compiled.schedule, timeline, network, slice_,
+                                  fold, timeline.makespan);
+    }
+    if (record_ == nullptr) return;
+    *record_ = {.schedule = std::move(compiled.schedule),
+                .timeline = std::move(timeline),
+                .fold = fold,
+                .offset_s = 0,
+                .executions = std::move(compiled.executions),
+                .names = {},
+                .name = result.name};
+    for (const StepOp& op : workload_.graph.ops) {
+      record_->names.push_back(op.id);
+    }
   }
 
   FoldedGrid MakeGrid() const {
@@ -359,6 +379,7 @@ class StepSimulation {
   const Workload& workload_;
   const SimOptions& options_;
   PhaseTimes& times_;
+  RunRecord* record_;
   const Slice& slice_;
   std::vector<std::int64_t> counts_;
   LoweredStep step_;
@@ -367,8 +388,8 @@ class StepSimulation {
 }  // namespace
 
 StepResult SimulateStep(const Workload& workload, const SimOptions& options,
-                        PhaseTimes& times) {
-  return StepSimulation(workload, options, times).Run();
+                        PhaseTimes& times, RunRecord* record) {
+  return StepSimulation(workload, options, times, record).Run();
 }
 
 }  // namespace podsim

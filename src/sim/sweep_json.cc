@@ -157,7 +157,14 @@ class Reader {
     Add(
         "collective",
         [](const JsonValue& json) {
-          return ParseCollectiveKind(json.AsString(), json.where());
+          const CollectiveKind kind =
+              ParseCollectiveKind(json.AsString(), json.where());
+          if (kind == CollectiveKind::kCollectivePermute) {
+            json.Fail(
+                "a sweep has no pairs and no shift; put the "
+                "collective-permute into a workload and sweep that");
+          }
+          return kind;
         },
         [](CollectiveKind kind, SweepPoint& point) {
           point.collective = kind;

@@ -107,7 +107,7 @@ TEST_CASE("command lines that cannot be used are refused", "[cli]") {
       {"generations v5p",
        "unexpected argument \"v5p\"; see `podsim generations --help`"},
       {OnCube("--engine gpu"),
-       "--engine: expected pod or bound, got \"gpu\"" + help},
+       "--engine: expected pod or reference or bound, got \"gpu\"" + help},
       {OnCube("--network packet"),
        "--network: expected fluid, got \"packet\"" + help},
       {OnCube("--fold yes"),

@@ -66,7 +66,7 @@ TEST_CASE("sweeps with wrong keys or lists are refused at the place", "[cli]") {
           "bytes": "1KiB")",
        "/collective/1: unknown collective \"allreduce\"; did you mean "
        "\"all-reduce\"? (known: all-reduce, all-gather, reduce-scatter, "
-       "all-to-all, broadcast, reduce, gather, scatter)"},
+       "all-to-all, broadcast, reduce, gather, scatter, collective-permute)"},
       {R"("collective": "all-reduce", "slice": 4, "bytes": "1KiB")",
        "/slice: expected a string, got 4"},
       {R"("collective": "all-reduce", "slice": "", "bytes": "1KiB")",
@@ -86,7 +86,8 @@ TEST_CASE("sweeps with wrong keys or lists are refused at the place", "[cli]") {
       {With(R"("lowering": ["ring", "rings"])"),
        "/lowering/1: unknown lowering \"rings\"; did you mean \"ring\"? "
        "(known: auto, ring, ring-split, ring-short, line, bucket, "
-       "bucket-rotated)"},
+       "bucket-rotated, line-middle, chain, bfs-tree, double-binary-tree, "
+       "binomial, direct, split-shift)"},
       {With(R"("network": "packets")"),
        "/network: expected fluid, got \"packets\""},
       {With(R"("fold": [true])"), "/fold/0: expected a string, got true"},

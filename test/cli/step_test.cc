@@ -172,22 +172,84 @@ TEST_CASE("on a line the ends finish last, and the next op starts where it can",
   CheckSeconds(two["idle_s"], 0);
 }
 
-TEST_CASE("async ops run one after the other, and a warning says so", "[cli]") {
-  const TemporaryFolder folder;
-  const std::string gather =
-      R"({"id": "g", "collective": "all-gather", "bytes": "4MB",
-          "axes": ["x"], "lowering": "ring", "async": true})";
-  folder.Write("w.json",
-               R"({"format": "podsim-workload/1", "slice": "ideal:4x4", )" +
-                   std::string(kOneMicrosecond) + "\"ops\": [" + gather + "," +
-                   Compute("c", "10us") + "]}");
-  const Outcome outcome =
-      Podsim(Words("simulate w.json --json -"), folder.path());
-  CHECK(outcome.err ==
-        "podsim: warning: 1 op is async; this version runs async as sync, one "
-        "op after the other: the time is an upper bound\n");
-  CheckSeconds(ordered_json::parse(outcome.out)["points"][0]["makespan_s"],
-               43 * kMicro);
+// A gather of 33 us on every line along x.
+const char kGather[] =
+    R"({"id": "g", "collective": "all-gather", "bytes": "4MB",
+        "axes": ["x"], "lowering": "ring", "async": true})";
+
+TEST_CASE("an async gather hides behind a shorter compute", "[cli]") {
+  // The core computes 10 us, then waits at the end of the list for the rest.
+  const ordered_json step =
+      Step("ideal:4x4", std::string(kGather) + "," + Compute("c", "10us"),
+           kOneMicrosecond);
+  CheckSeconds(step["makespan_s"], 33 * kMicro);
+  CheckSeconds(step["compute_s"], 10 * kMicro);
+  CheckSeconds(step["exposed_communication_s"], 23 * kMicro);
+  CheckSeconds(step["overlapped_communication_s"], 10 * kMicro);
+  CheckSeconds(step["collectives"][0]["total_s"], 33 * kMicro);
+  CHECK(step["collectives"][0]["async"] == true);
+}
+
+TEST_CASE("an async gather that ends with the compute has exposed nothing",
+          "[cli]") {
+  const ordered_json step =
+      Step("ideal:4x4", std::string(kGather) + "," + Compute("c", "33us"),
+           kOneMicrosecond);
+  CheckSeconds(step["makespan_s"], 33 * kMicro);
+  CheckSeconds(step["exposed_communication_s"], 0);
+  CheckSeconds(step["overlapped_communication_s"], 33 * kMicro);
+}
+
+TEST_CASE("the wait stands before the first op that names the async one",
+          "[cli]") {
+  // c runs beside the gather, d only after it: 33 + 5 us.
+  const std::string d =
+      R"({"id": "d", "compute": {"duration": "5us"}, "after": ["g"]})";
+  const ordered_json step = Step(
+      "ideal:4x4", std::string(kGather) + "," + Compute("c", "10us") + "," + d,
+      kOneMicrosecond);
+  CheckSeconds(step["makespan_s"], 38 * kMicro);
+  CheckSeconds(step["exposed_communication_s"], 23 * kMicro);
+}
+
+TEST_CASE("in a loop every iteration waits for its own async ops", "[cli]") {
+  // 3 x (max(33, 10) + 5) us, the 5 us after the wait.
+  const std::string d =
+      R"({"id": "d", "compute": {"duration": "5us"}, "after": ["g"]})";
+  const ordered_json step =
+      Step("ideal:4x4",
+           R"({"id": "loop", "repeat": 3, "ops": [)" + std::string(kGather) +
+               "," + Compute("c", "10us") + "," + d + "]}",
+           kOneMicrosecond);
+  CheckSeconds(step["makespan_s"], 114 * kMicro);
+  CheckSeconds(step["overlapped_communication_s"], 30 * kMicro);
+}
+
+TEST_CASE("two equal async gathers on the same links end together", "[cli]") {
+  // Shared evenly, each of the 3 steps takes 1 us + 2 x 10 us.
+  std::string other = kGather;
+  other.replace(other.find("\"g\""), 3, "\"h\"");
+  const ordered_json step =
+      Step("ideal:4x4", std::string(kGather) + "," + other, kOneMicrosecond);
+  CheckSeconds(step["makespan_s"], 63 * kMicro);
+  CheckSeconds(step["collectives"][0]["exposed_s"], 63 * kMicro);
+  CheckSeconds(step["collectives"][1]["exposed_s"], 0);
+  CheckSeconds(step["collectives"][1]["overlapped_s"], 63 * kMicro);
+}
+
+TEST_CASE("memory traffic of a gather slows a compute beside it", "[cli]") {
+  // Every chip reads 100 GB/s for its + link and writes 100 GB/s from its -
+  // link while a step of the ring moves bytes: 3 x (1 us + 10 us). Of 800 GB/s
+  // a quarter is taken, so a compute of 80 us that needs all of it loses a
+  // quarter of 30 us: 87.5 us.
+  const std::string c = R"({"id": "c", "compute": {"hbm": "64MB"}})";
+  const ordered_json step = Step(
+      "ideal:4x4", std::string(kGather) + "," + c,
+      R"("parameters": {"ici.hop_latency": "1us", "hbm.bandwidth": "800GB/s"},)");
+  CheckSeconds(step["compute_s"], 80 * kMicro);
+  CheckSeconds(step["interference_s"], 7.5 * kMicro);
+  CheckSeconds(step["makespan_s"], 87.5 * kMicro);
+  CheckSeconds(step["computes"][0]["interference_s"], 7.5 * kMicro);
 }
 
 }  // namespace

@@ -74,6 +74,7 @@ TEST_CASE("a point of a sweep has the keys of the same collective alone",
       {"request", "all-reduce slice=v5p:4x4x4 bytes=1048576 lowering=auto"},
       {"parameters", alone["parameters"]}};
   expected.update(alone["points"][0]);
+  expected.erase("links");  // too much for a row
   const ordered_json result = ReadJson(folder, "r.json");
   CHECK(result["version"] == alone["version"]);
   CHECK(result["points"][0] == expected);
@@ -93,6 +94,8 @@ TEST_CASE("a workload is a flat row with one time", "[cli]") {
   CHECK(point["workload"] == file);
   step.erase("critical_path");
   step.erase("collectives");
+  step.erase("computes");
+  step.erase("links");
   for (const auto& [key, value] : step.items()) CHECK(point[key] == value);
 }
 

@@ -483,8 +483,10 @@ TEST_CASE("syntax errors name line and column", "[schedule]") {
   CHECK(ErrorOf("[]") == ": expected an object, got []");
 }
 
-TEST_CASE("the root of a rooted collective is a member of its one group",
-          "[schedule]") {
+TEST_CASE(
+    "the root of a rooted collective is a member of a group, and every group "
+    "has its rank",
+    "[schedule]") {
   const auto file = [](const std::string& groups, int root) {
     return R"({"format": "podsim-schedule/1", "slice": "ideal:4",
  "collective": {"kind": "broadcast", "bytes": 1, "groups": )" +
@@ -493,9 +495,11 @@ TEST_CASE("the root of a rooted collective is a member of its one group",
   };
   CHECK(ErrorOf(file("[[0, 1]]", 1)) == "no error");
   CHECK(ErrorOf(file("[[0, 1]]", 2)) ==
-        ": /collective/root: expected a chip of the group, got 2");
-  CHECK(ErrorOf(file("[[0, 1], [2, 3]]", 2)) ==
-        ": /collective/groups: expected one group, that of the root, got 2");
+        ": /collective/root: expected a chip of a group, got 2");
+  CHECK(ErrorOf(file("[[0, 1], [2, 3]]", 2)) == "no error");
+  CHECK(ErrorOf(file("[[0, 1], [2]]", 1)) ==
+        ": /collective/groups: the root has rank 1 in its group, and a group "
+        "has only 1 chips");
 }
 
 TEST_CASE("bytes of an op that lists huge chunks twice do not overflow",

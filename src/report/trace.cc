@@ -1,0 +1,400 @@
+#include "report/trace.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+
+#include "base/error.h"
+#include "report/version.h"
+
+namespace podsim {
+namespace {
+
+constexpr int kCoreThread = 1;
+constexpr int kAsyncThread = 2;   // more of them follow
+constexpr int kLinkThread = 100;  // of link direction 0; 100 per direction
+constexpr int kMostLanes = 100;
+
+// Picoseconds: whole numbers, so that what ends when another begins does not
+// overlap it after rounding.
+using Picoseconds = std::int64_t;
+
+std::string Quoted(const std::string& text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    if (static_cast<unsigned char>(c) < 0x20) {
+      quoted += ' ';
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + "\"";
+}
+
+// "12.345678" microseconds.
+std::string Micros(Picoseconds time) {
+  std::string fraction = std::to_string(time % 1'000'000);
+  fraction.insert(0, 6 - fraction.size(), '0');
+  return std::to_string(time / 1'000'000) + "." + fraction;
+}
+
+struct Interval {
+  Picoseconds begin;
+  Picoseconds end;
+  std::string name;
+  std::string category;
+  std::string args;                    // JSON members, or ""
+  std::optional<std::uint64_t> arrow;  // one of these ends here
+};
+
+// Slices that may overlap, dealt to as few threads as need be.
+class Track {
+ public:
+  void Add(Interval slice) { slices_.push_back(std::move(slice)); }
+  bool empty() const { return slices_.empty(); }
+
+  // Calls visit(lane, slice), in order of begin.
+  template <class Visit>
+  int Deal(Visit visit) {
+    std::stable_sort(
+        slices_.begin(), slices_.end(),
+        [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
+    std::vector<Picoseconds> free;
+    for (const Interval& slice : slices_) {
+      std::size_t lane = 0;
+      while (lane < free.size() && free[lane] > slice.begin) ++lane;
+      if (lane == free.size()) free.push_back(0);
+      free[lane] = slice.end;
+      visit(static_cast<int>(lane), slice);
+    }
+    return static_cast<int>(free.size());
+  }
+
+ private:
+  std::vector<Interval> slices_;
+};
+
+class TraceWriter {
+ public:
+  TraceWriter(const RunRecord& record, const Slice& slice,
+              const std::vector<ChipId>& chips)
+      : record_(record),
+        schedule_(record.schedule),
+        slice_(slice),
+        topology_(slice.topology),
+        chips_(chips) {
+    if (record.fold) grid_.emplace(topology_, *record.fold);
+    if (chips_.empty()) {
+      for (int id = 0; id < topology_.chips(); ++id) {
+        if (topology_.Live(ChipId(id))) chips_.emplace_back(id);
+      }
+    }
+    FindOpsOfSites();
+  }
+
+  // About: a slice and an arrow's two ends per transfer, two counts per hop.
+  std::uint64_t CountEvents() const {
+    std::uint64_t events = 0;
+    for (const ChipId chip : chips_) {
+      events += 2 * (topology_.ici_axes() * 2 + 3);
+      events += record_.executions.empty() ? 1 : record_.executions.size();
+      for (const Hop& hop : hops_[SiteOf(chip)]) {
+        events += hop.first ? 5 : 3;
+      }
+    }
+    return events;
+  }
+
+  std::string Write() {
+    for (const ChipId chip : chips_) WriteChip(chip);
+    return "{\"displayTimeUnit\": \"ns\",\n\"otherData\": {\"podsim\": " +
+           Quoted(kVersion) + ", \"slice\": " + Quoted(slice_.spec) +
+           "},\n\"traceEvents\": [\n" + text_ + "\n]}\n";
+  }
+
+ private:
+  // One hop of a transfer, on a link that leaves the site.
+  struct Hop {
+    std::uint32_t op;
+    LinkId link;  // of the slice, or folded
+    bool first;
+  };
+
+  void FindOpsOfSites() {
+    hops_.resize(grid_ ? grid_->sites()
+                       : static_cast<std::uint32_t>(topology_.chips()));
+    ends_.assign(hops_.size(), 0);
+    for (std::uint32_t id = 0; id < schedule_.size(); ++id) {
+      const OpId op(id);
+      const Picoseconds end = DateOf(record_.timeline.end[id]);
+      for (const ChipId at : {schedule_.src(op), schedule_.dst(op)}) {
+        ends_[at.value()] = std::max(ends_[at.value()], end);
+      }
+      if (schedule_.kind(op) != OpKind::kTransfer) continue;
+      bool first = true;
+      for (const LinkId link : schedule_.route(op)) {
+        const std::uint32_t site =
+            grid_ ? schedule_.src(op).value() : topology_.Source(link).value();
+        hops_[site].push_back({id, link, first});
+        first = false;
+      }
+    }
+  }
+
+  std::uint32_t SiteOf(ChipId chip) const {
+    return grid_ ? grid_->SiteAt(topology_.CoordinatesOf(chip)) : chip.value();
+  }
+
+  Picoseconds DateOf(double seconds) const {
+    return std::llround((seconds + record_.offset_s) * 1e12);
+  }
+
+  // The link of this chip that a folded one stands for.
+  LinkId LinkOf(ChipId chip, LinkId link) const {
+    if (!grid_) return link;
+    const LinkId first = grid_->Representative(link);
+    return topology_.LinkAt(chip, topology_.AxisOf(first),
+                            topology_.SignOf(first));
+  }
+
+  std::string DirectionOf(LinkId link) const {
+    if (!topology_.is_grid()) {
+      return "to " + std::to_string(topology_.Target(link).value());
+    }
+    return AxisName(topology_, topology_.AxisOf(link)) +
+           (topology_.SignOf(link) == Sign::kPlus ? "+" : "-");
+  }
+
+  std::string NameOf(ChipId chip) const {
+    std::string name = std::to_string(chip.value());
+    if (!topology_.is_grid()) return name;
+    std::string at;
+    const Coordinates coordinates = topology_.CoordinatesOf(chip);
+    for (std::size_t a = 0; a < topology_.axes().size(); ++a) {
+      at += (a == 0 ? "" : ",") + std::to_string(coordinates[a]);
+    }
+    return name + " (" + at + ")";
+  }
+
+  void Emit(const std::string& event) {
+    if (!text_.empty()) text_ += ",\n";
+    text_ += "{" + event + "}";
+  }
+
+  static std::string At(ChipId chip, int thread) {
+    // Process 0 means idle to some viewers.
+    return "\"pid\": " + std::to_string(chip.value() + 1) +
+           ", \"tid\": " + std::to_string(thread);
+  }
+
+  void EmitName(ChipId chip, int thread, const std::string& name) {
+    Emit("\"ph\": \"M\", \"name\": \"thread_name\", " + At(chip, thread) +
+         ", \"args\": {\"name\": " + Quoted(name) + "}");
+    Emit("\"ph\": \"M\", \"name\": \"thread_sort_index\", " + At(chip, thread) +
+         ", \"args\": {\"sort_index\": " + std::to_string(thread) + "}");
+  }
+
+  void EmitSlice(ChipId chip, int thread, const Interval& slice) {
+    Emit("\"ph\": \"X\", \"name\": " + Quoted(slice.name) + ", \"cat\": " +
+         Quoted(slice.category) + ", \"ts\": " + Micros(slice.begin) +
+         ", \"dur\": " + Micros(slice.end - slice.begin) + ", " +
+         At(chip, thread) + ", \"args\": {" + slice.args + "}");
+  }
+
+  void EmitArrow(const char* phase, std::uint64_t id, ChipId chip, int thread,
+                 Picoseconds time) {
+    Emit("\"ph\": \"" + std::string(phase) +
+         "\", \"name\": \"transfer\", \"cat\": \"transfer\", \"id\": " +
+         std::to_string(id) + ", \"ts\": " + Micros(time) + ", " +
+         At(chip, thread) +
+         (*phase == 'f' ? std::string(", \"bp\": \"e\"") : ""));
+  }
+
+  void WriteChip(ChipId chip) {
+    Emit("\"ph\": \"M\", \"name\": \"process_name\", " + At(chip, 0) +
+         ", \"args\": {\"name\": " + Quoted("TPU " + NameOf(chip)) + "}");
+    Emit("\"ph\": \"M\", \"name\": \"process_sort_index\", " + At(chip, 0) +
+         ", \"args\": {\"sort_index\": " + std::to_string(chip.value()) + "}");
+    WriteOps(chip);
+    WriteLinks(chip);
+  }
+
+  // The slices of the core and beside it; remembers the thread of each
+  // execution's slice for the arrows.
+  void WriteOps(ChipId chip) {
+    const std::uint32_t site = SiteOf(chip);
+    thread_of_.assign(std::max<std::size_t>(1, record_.executions.size()),
+                      kCoreThread);
+    EmitName(chip, kCoreThread, "XLA Ops");
+    if (record_.executions.empty()) {
+      if (ends_[site] > 0) {
+        EmitSlice(chip, kCoreThread,
+                  {0, ends_[site], record_.name, "collective", "", {}});
+      }
+      return;
+    }
+    Track async;
+    std::vector<std::uint32_t> executions;  // of the async slices, as added
+    Picoseconds core_at = 0;
+    const auto& timeline = record_.timeline;
+    for (std::uint32_t k = 0; k < record_.executions.size(); ++k) {
+      const StepExecution& execution = record_.executions[k];
+      const Picoseconds begin =
+          DateOf(timeline.start[execution.first_start + site]);
+      const Picoseconds end = DateOf(timeline.end[execution.first_end + site]);
+      const std::string& name = record_.names[execution.op];
+      switch (execution.kind) {
+        case ExecutionKind::kCompute:
+          EmitSlice(chip, kCoreThread, {begin, end, name, "compute", "", {}});
+          core_at = end;
+          break;
+        case ExecutionKind::kSync:
+          EmitSlice(chip, kCoreThread,
+                    {begin, end, name, "collective", "", {}});
+          core_at = end;
+          break;
+        case ExecutionKind::kStart:
+          async.Add({begin, end, name, "async collective", "", k});
+          break;
+        case ExecutionKind::kWait:
+          if (end > core_at) {
+            EmitSlice(chip, kCoreThread,
+                      {core_at, end, name + " wait", "wait", "", {}});
+          }
+          core_at = std::max(core_at, end);
+          break;
+      }
+    }
+    const int lanes = async.Deal([&](int lane, const Interval& slice) {
+      const int thread = kAsyncThread + std::min(lane, kMostLanes - 5);
+      thread_of_[*slice.arrow] = thread;
+      EmitSlice(chip, thread, slice);
+    });
+    for (int lane = 0; lane < std::min(lanes, kMostLanes - 4); ++lane) {
+      EmitName(chip, kAsyncThread + lane, "Async XLA Ops" + Numbered(lane));
+    }
+  }
+
+  static std::string Numbered(int lane) {
+    return lane == 0 ? "" : " (" + std::to_string(lane + 1) + ")";
+  }
+
+  // Which execution a transfer belongs to.
+  std::size_t ExecutionOf(std::uint32_t op) const {
+    if (record_.executions.empty()) return 0;
+    const auto after = std::upper_bound(
+        record_.executions.begin(), record_.executions.end(), op,
+        [](std::uint32_t id, const StepExecution& execution) {
+          return id < execution.first_start;
+        });
+    return static_cast<std::size_t>(after - record_.executions.begin()) - 1;
+  }
+
+  std::string CollectiveOf(std::uint32_t op) const {
+    if (record_.executions.empty()) return record_.name;
+    return record_.names[record_.executions[ExecutionOf(op)].op];
+  }
+
+  void WriteLinks(ChipId chip) {
+    std::map<LinkId, std::vector<const Hop*>> by_link;
+    for (const Hop& hop : hops_[SiteOf(chip)]) {
+      by_link[LinkOf(chip, hop.link)].push_back(&hop);
+    }
+    int direction = 0;
+    for (const auto& [link, hops] : by_link) {
+      WriteLink(chip, link, hops, kLinkThread + kMostLanes * direction++);
+    }
+  }
+
+  void WriteLink(ChipId chip, LinkId link, const std::vector<const Hop*>& hops,
+                 int thread) {
+    const std::string name = "ICI " + DirectionOf(link);
+    Track track;
+    std::map<Picoseconds, int> changes;  // of the number of flows
+    for (const Hop* hop : hops) {
+      const OpId op(hop->op);
+      const ChipId to = grid_ ? topology_.Target(link) : schedule_.dst(op);
+      const Picoseconds begin = DateOf(record_.timeline.start[hop->op]);
+      const Picoseconds end = DateOf(record_.timeline.end[hop->op]);
+      const Picoseconds flow = std::min(end, begin + StartUpOf(op));
+      ++changes[flow];
+      --changes[end];
+      Interval slice{
+          begin,
+          end,
+          CollectiveOf(hop->op) + " to " + NameOf(to),
+          "transfer",
+          "\"bytes\": " + std::to_string(schedule_.bytes(op).value()) +
+              ", \"op\": " + std::to_string(hop->op) +
+              ", \"start_up_us\": " + Micros(flow - begin) +
+              ", \"hops\": " + std::to_string(schedule_.route(op).size()),
+          {}};
+      if (hop->first) {
+        slice.arrow = std::uint64_t{hop->op} * topology_.chips() + chip.value();
+      }
+      track.Add(std::move(slice));
+    }
+    const int lanes = track.Deal([&](int lane, const Interval& slice) {
+      const int at = thread + std::min(lane, kMostLanes - 1);
+      EmitSlice(chip, at, slice);
+      if (!slice.arrow) return;
+      const auto op =
+          static_cast<std::uint32_t>(*slice.arrow / topology_.chips());
+      EmitArrow("s", *slice.arrow, chip, thread_of_[ExecutionOf(op)],
+                slice.begin);
+      EmitArrow("f", *slice.arrow, chip, at, slice.begin);
+    });
+    for (int lane = 0; lane < std::min(lanes, kMostLanes); ++lane) {
+      EmitName(chip, thread + lane, name + Numbered(lane));
+    }
+    int flowing = 0;
+    for (const auto& [time, change] : changes) {
+      if (change == 0) continue;
+      flowing += change;
+      Emit("\"ph\": \"C\", \"name\": " + Quoted(name) +
+           ", \"ts\": " + Micros(time) + ", " + At(chip, 0) +
+           ", \"args\": {\"transfers\": " + std::to_string(flowing) + "}");
+    }
+  }
+
+  Picoseconds StartUpOf(OpId op) const {
+    double seconds = slice_.parameters.ici_message_overhead.value();
+    for (const LinkId link : schedule_.route(op)) {
+      seconds += grid_ || topology_.is_grid() ? topology_.base_latency().value()
+                                              : topology_.Latency(link).value();
+    }
+    return std::llround(seconds * 1e12);
+  }
+
+  const RunRecord& record_;
+  const Schedule& schedule_;
+  const Slice& slice_;
+  const Topology& topology_;
+  std::vector<ChipId> chips_;
+  std::optional<FoldedGrid> grid_;
+  std::vector<std::vector<Hop>> hops_;  // by site
+  std::vector<Picoseconds> ends_;       // of a site's last op
+  std::vector<int> thread_of_;          // of an execution's slice, on one chip
+  std::string text_;
+};
+
+}  // namespace
+
+std::string TraceJson(const RunRecord& record, const Slice& slice,
+                      const std::vector<ChipId>& chips,
+                      const std::string& where) {
+  TraceWriter writer(record, slice, chips);
+  if (const std::uint64_t events = writer.CountEvents();
+      events > kMostTraceEvents) {
+    throw InputError(where, "the trace would have about " +
+                                std::to_string(events) +
+                                " events, viewers take up to " +
+                                std::to_string(kMostTraceEvents) +
+                                "; name fewer chips with --trace-chips 0,1,2");
+  }
+  return writer.Write();
+}
+
+}  // namespace podsim
