@@ -5,6 +5,7 @@
 namespace podsim {
 namespace {
 
+// Of the longest line.
 int Middle(const Collective& collective, const Topology& topology) {
   return GroupSize(collective, topology) / 2;
 }
@@ -12,8 +13,7 @@ int Middle(const Collective& collective, const Topology& topology) {
 WholeSchedule BuildLineMiddle(const Collective& collective,
                               const Topology& topology,
                               const LoweringSpec& spec) {
-  return BuildPaths(collective, topology, Middle(collective, topology),
-                    spec.chunks);
+  return BuildPaths(collective, topology, /*root=*/{}, spec.chunks);
 }
 
 Seconds LineMiddleTime(const Collective& collective, const Slice& slice,

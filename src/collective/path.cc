@@ -37,13 +37,15 @@ std::optional<std::string> WhyNotPath(const Collective& collective,
 }
 
 WholeSchedule BuildPaths(const Collective& collective, const Topology& topology,
-                         int root, int chunks) {
+                         std::optional<int> root, int chunks) {
   std::vector<std::vector<ChipId>> groups = GroupsOf(collective, topology);
   Trees trees;
   for (const auto& group : groups) {
+    const int n = static_cast<int>(group.size());
+    const int top = root.value_or(n / 2);
     std::vector<int> parent;
-    for (int rank = 0; rank < static_cast<int>(group.size()); ++rank) {
-      parent.push_back(rank == root ? -1 : rank < root ? rank + 1 : rank - 1);
+    for (int rank = 0; rank < n; ++rank) {
+      parent.push_back(rank == top ? -1 : rank < top ? rank + 1 : rank - 1);
     }
     trees.push_back({MakeTree(parent, group, topology)});
   }

@@ -13,9 +13,11 @@ std::optional<std::string> WhyNotPath(const Collective& collective,
                                       const Topology& topology,
                                       const LoweringSpec& spec);
 
-// Every line is a tree whose root is at position `root`.
+// Every line is a tree whose root is at position `root`; nullopt: in its own
+// middle, floor(n/2), as dead chips at their ends leave lines of unequal
+// length.
 WholeSchedule BuildPaths(const Collective& collective, const Topology& topology,
-                         int root, int chunks);
+                         std::optional<int> root, int chunks);
 std::uint64_t CountPaths(const Collective& collective, const Topology& topology,
                          const LoweringSpec& spec);
 
