@@ -117,13 +117,23 @@ std::uint64_t CountBinomial(const Collective& collective,
   return CountPipeline(collective, topology, /*trees=*/1, /*chunks=*/1);
 }
 
-// ceil(log2 n) rounds of S each way.
+// Down, the root sends ceil(log2 n) times, one after the other. Up, every rank
+// sends once: the longest chain has a message per bit of its first rank, and
+// the most bits below n are floor(log2 n).
 Seconds BinomialTime(const Collective& collective, const Slice& slice,
                      const LoweringSpec&) {
   const auto n = static_cast<unsigned>(GroupSize(collective, slice.topology));
-  return PipelineTime(collective, slice,
-                      /*depth=*/static_cast<int>(std::bit_width(n - 1)),
-                      /*trees=*/1, /*chunks=*/1);
+  int messages = 0;
+  if (collective.kind != CollectiveKind::kReduce) {
+    messages += static_cast<int>(std::bit_width(n - 1));
+  }
+  if (collective.kind != CollectiveKind::kBroadcast) {
+    messages += static_cast<int>(std::bit_width(n)) - 1;
+  }
+  if (collective.payload.value() == 0) return Seconds(0);
+  return messages * (slice.parameters.ici_message_overhead +
+                     slice.topology.base_latency() +
+                     collective.payload / slice.topology.base_bandwidth());
 }
 
 }  // namespace

@@ -228,6 +228,9 @@ std::uint64_t CountPipeline(const Collective& collective,
 Seconds PipelineTime(const Collective& collective, const Slice& slice,
                      int depth, int trees, int chunks) {
   if (collective.payload.value() == 0 || depth == 0) return Seconds(0);
+  // No more chunks are sent than a part has bytes.
+  const std::int64_t part = (collective.payload.value() + trees - 1) / trees;
+  chunks = static_cast<int>(std::min<std::int64_t>(chunks, part));
   const double start = slice.parameters.ici_message_overhead.value() +
                        slice.topology.base_latency().value();
   const double bytes = static_cast<double>(collective.payload.value()) /
