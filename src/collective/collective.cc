@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/parse_units.h"
 #include "base/text.h"
+#include "collective/groups.h"
 
 namespace podsim {
 namespace {
@@ -68,19 +69,17 @@ bool IsRooted(CollectiveKind kind) {
 }
 
 int GroupSize(const Collective& collective, const Topology& topology) {
-  if (!collective.groups.empty()) {
+  const bool all_live = topology.live_chips() == topology.chips();
+  if (!collective.groups.empty() || !all_live) {
     std::size_t largest = 0;
-    for (const auto& group : collective.groups) {
+    for (const auto& group : GroupsOf(collective, topology)) {
       largest = std::max(largest, group.size());
     }
     return static_cast<int>(largest);
   }
   if (!topology.is_grid() ||
       collective.kind == CollectiveKind::kCollectivePermute) {
-    return topology.live_chips();
-  }
-  if (topology.slices() == 1 && collective.axes == AllAxes(topology)) {
-    return topology.live_chips();
+    return topology.chips();
   }
   int size = 1;
   for (const int axis : collective.axes) size *= topology.axes()[axis].size;

@@ -63,8 +63,7 @@ struct Collective {
 
 bool IsRooted(CollectiveKind kind);  // broadcast, reduce, gather, scatter
 
-// Chips of the largest group; of a group of all chips only the live ones count.
-// Of a permute: all live chips.
+// Live chips of the largest group. Of a permute: all live chips.
 int GroupSize(const Collective& collective, const Topology& topology);
 
 // Throws InputError{where, ..} if the bytes that the collective moves, counted
