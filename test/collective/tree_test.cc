@@ -613,9 +613,11 @@ TEST_CASE("line-middle and chain need the lines of an unwrapped axis",
               name,
               OnLists(CollectiveKind::kAllReduce, 64, {{ChipId(0), ChipId(1)}}),
               mesh.topology) ==
-          "its groups must be the lines of an axis; use bfs-tree");
+          "its groups must be the lines of an axis; use bfs-tree or "
+          "binomial");
     CHECK(Reason(name, on({}), links) ==
-          "its groups must be the lines of an axis; use bfs-tree");
+          "its groups must be the lines of an axis; use bfs-tree or "
+          "binomial");
     CHECK(Reason(name, on({0}), broken.topology) ==
           "it needs link 1,1:x+ both ways; use bfs-tree");
     CHECK(Reason(name, on({1}), broken.topology) == "applies");
