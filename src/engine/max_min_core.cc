@@ -26,7 +26,9 @@ class MaxMinCore : public Core {
         successors_(schedule),
         memory_(schedule, network.hbm_bandwidth),
         free_(network.links),
-        unfrozen_(network.links) {
+        unfrozen_(network.links),
+        first_flow_(network.links),
+        last_flow_(network.links) {
     timeline_.start.assign(schedule.size(), -1);
     timeline_.end.assign(schedule.size(), -1);
     for (std::uint32_t op = 0; memory_.active() && op < schedule.size(); ++op) {
@@ -96,20 +98,17 @@ class MaxMinCore : public Core {
     now_ = now;
   }
 
-  // A flow is done when what is left would drain within the tolerance.
+  // A flow is done when what is left would drain within the tolerance. All are
+  // taken out before the first one releases what waits for it.
   bool EndFlows(double due) {
-    bool ended = false;
-    for (std::size_t k = 0; k < flows_.size();) {
-      if (flows_[k].left > flows_[k].rate * (due - now_)) {
-        ++k;
-        continue;
-      }
-      const std::uint32_t op = flows_[k].op;
-      flows_.erase(flows_.begin() + static_cast<std::ptrdiff_t>(k));
-      Finish(op, now_);
-      ended = true;
-    }
-    return ended;
+    ended_.clear();
+    std::erase_if(flows_, [&](const Flow& flow) {
+      if (flow.left > flow.rate * (due - now_)) return false;
+      ended_.push_back(flow.op);
+      return true;
+    });
+    for (const std::uint32_t op : ended_) Finish(op, now_);
+    return !ended_.empty();
   }
 
   bool EndComputes(double due) {
@@ -140,39 +139,73 @@ class MaxMinCore : public Core {
   }
 
   // Progressive filling: the link with the smallest share per unfrozen flow
-  // freezes its flows at that share, until all are frozen.
+  // freezes its flows at that share, until all are frozen. A share only grows
+  // while others freeze, so that a heap of possibly outdated, smaller shares
+  // finds the smallest: O(hops x log links).
   void Solve() {
+    ListFlowsOfLinks();
+    tightest_.clear();
+    for (const std::uint32_t link : used_) tightest_.push_back(ShareOf(link));
+    std::make_heap(tightest_.begin(), tightest_.end(), Looser);
+    frozen_.assign(flows_.size(), false);
+    while (!tightest_.empty()) {
+      std::pop_heap(tightest_.begin(), tightest_.end(), Looser);
+      const Share found = tightest_.back();
+      tightest_.pop_back();
+      if (unfrozen_[found.link] == 0) continue;
+      const Share now = ShareOf(found.link);
+      if (now.rate > found.rate) {
+        tightest_.push_back(now);
+        std::push_heap(tightest_.begin(), tightest_.end(), Looser);
+        continue;
+      }
+      Freeze(found.link, now.rate);
+    }
+  }
+
+  // Of every used link: its flows, as indices into flows_, once per hop.
+  void ListFlowsOfLinks() {
     used_.clear();
     for (const Flow& flow : flows_) {
       for (const LinkId link : schedule_.route(OpId(flow.op))) {
-        if (unfrozen_[link.value()]++ == 0) {
-          used_.push_back(link.value());
-          free_[link.value()] = network_.BandwidthOf(link);
-        }
+        if (unfrozen_[link.value()]++ > 0) continue;
+        used_.push_back(link.value());
+        free_[link.value()] = network_.BandwidthOf(link);
       }
     }
-    std::vector<bool> frozen(flows_.size());
-    std::size_t left = flows_.size();
-    while (left > 0) {
-      double share = kNever;
-      std::uint32_t tightest = 0;
-      for (const std::uint32_t link : used_) {
-        if (unfrozen_[link] == 0) continue;
-        const double per_flow = free_[link] / unfrozen_[link];
-        if (per_flow < share) {
-          share = per_flow;
-          tightest = link;
-        }
+    std::uint32_t first = 0;
+    for (const std::uint32_t link : used_) {
+      first_flow_[link] = last_flow_[link] = first;
+      first += unfrozen_[link];
+    }
+    flows_of_links_.resize(first);
+    for (std::uint32_t k = 0; k < flows_.size(); ++k) {
+      for (const LinkId link : schedule_.route(OpId(flows_[k].op))) {
+        flows_of_links_[last_flow_[link.value()]++] = k;
       }
-      for (std::size_t k = 0; k < flows_.size(); ++k) {
-        if (frozen[k] || !Crosses(flows_[k].op, tightest)) continue;
-        frozen[k] = true;
-        --left;
-        flows_[k].rate = share;
-        for (const LinkId link : schedule_.route(OpId(flows_[k].op))) {
-          free_[link.value()] = std::max(0.0, free_[link.value()] - share);
-          --unfrozen_[link.value()];
-        }
+    }
+  }
+
+  struct Share {
+    double rate;
+    std::uint32_t link;
+  };
+  static bool Looser(const Share& a, const Share& b) {
+    return a.rate > b.rate || (a.rate == b.rate && a.link > b.link);
+  }
+  Share ShareOf(std::uint32_t link) const {
+    return {free_[link] / unfrozen_[link], link};
+  }
+
+  void Freeze(std::uint32_t at, double rate) {
+    for (std::uint32_t k = first_flow_[at]; k < last_flow_[at]; ++k) {
+      const std::uint32_t flow = flows_of_links_[k];
+      if (frozen_[flow]) continue;
+      frozen_[flow] = true;
+      flows_[flow].rate = rate;
+      for (const LinkId link : schedule_.route(OpId(flows_[flow].op))) {
+        free_[link.value()] = std::max(0.0, free_[link.value()] - rate);
+        --unfrozen_[link.value()];
       }
     }
   }
@@ -194,11 +227,6 @@ class MaxMinCore : public Core {
                      });
     }
     traffic_ = std::move(traffic);
-  }
-
-  bool Crosses(std::uint32_t op, std::uint32_t link) const {
-    const auto route = schedule_.route(OpId(op));
-    return std::find(route.begin(), route.end(), LinkId(link)) != route.end();
   }
 
   void FindNext() {
@@ -225,6 +253,11 @@ class MaxMinCore : public Core {
   std::vector<double> free_;
   std::vector<std::uint32_t> unfrozen_;
   std::vector<std::uint32_t> used_;
+  std::vector<std::uint32_t> first_flow_, last_flow_;  // into flows_of_links_
+  std::vector<std::uint32_t> flows_of_links_;
+  std::vector<Share> tightest_;  // a heap
+  std::vector<bool> frozen_;     // by flow
+  std::vector<std::uint32_t> ended_;
   Timeline timeline_;
 };
 
