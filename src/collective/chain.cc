@@ -51,6 +51,7 @@ Lowering ChainLowering() {
           .build = BuildChain,
           .count = CountPaths,
           .at_least = ChainTime,
+          .attains = true,
           .best_chunks = ChainChunks};
 }
 

@@ -1,9 +1,10 @@
 #include <algorithm>
-#include <map>
 
-#include "base/check.h"
 #include "collective/groups.h"
 #include "collective/lowerings.h"
+#include "collective/schedule_builder.h"
+#include "collective/tree.h"
+#include "schedule/chunk_split.h"
 #include "topology/routing.h"
 
 namespace podsim {
@@ -12,6 +13,9 @@ namespace {
 std::optional<std::string> WhyNotDirect(const Collective& collective,
                                         const Topology& topology,
                                         const LoweringSpec&) {
+  if (collective.kind != CollectiveKind::kCollectivePermute) {
+    return WhyUnreachable(collective, topology);
+  }
   if (topology.healthy() && topology.slices() == 1) return std::nullopt;
   for (const ChipPair& pair : PairsOf(collective, topology)) {
     if (Route(topology, pair.from, pair.to, TieRule::kParity)) continue;
@@ -21,63 +25,194 @@ std::optional<std::string> WhyNotDirect(const Collective& collective,
   return std::nullopt;
 }
 
-// One message per pair, all at once, on the minimal route.
+// Messages of all chips, each on its minimal route, all posted at once or, with
+// a window of w, the i-th of a chip when its (i-w)-th has ended.
+class DirectBuilder {
+ public:
+  DirectBuilder(const Collective& collective, const Topology& topology,
+                int window)
+      : collective_(collective),
+        topology_(topology),
+        groups_(GroupsOf(collective, topology)),
+        root_(IsRooted(collective.kind) ? RootRank(collective, groups_) : 0),
+        window_(window),
+        builder_(MeaningWithoutChunks(collective, groups_), topology),
+        sent_(topology.chips()) {}
+
+  WholeSchedule Build() && {
+    if (collective_.kind == CollectiveKind::kCollectivePermute) {
+      Permute();
+      return std::move(builder_).Finish();
+    }
+    for (std::uint32_t g = 0; g < groups_.size(); ++g) {
+      const int n = static_cast<int>(groups_[g].size());
+      const std::vector<Bytes> shards = SplitEvenly(collective_.payload, n);
+      if (collective_.kind == CollectiveKind::kAllToAll) {
+        AllToAll(g, n, shards);
+        continue;
+      }
+      std::vector<std::uint32_t> chunks;
+      for (int owner = 0; owner < n; ++owner) {
+        chunks.push_back(builder_.AddChunk(g, static_cast<std::uint32_t>(owner),
+                                           shards[owner]));
+      }
+      Shards(g, n, chunks);
+    }
+    return std::move(builder_).Finish();
+  }
+
+ private:
+  void Permute() {
+    std::vector<std::uint32_t> rank_of(topology_.chips());
+    for (std::uint32_t rank = 0; rank < groups_[0].size(); ++rank) {
+      rank_of[groups_[0][rank].value()] = rank;
+    }
+    for (const ChipPair& pair : PairsOf(collective_, topology_)) {
+      const std::uint32_t chunk =
+          builder_.AddChunk(0, rank_of[pair.from.value()], collective_.payload,
+                            rank_of[pair.to.value()]);
+      Send(pair.from, pair.to, chunk, Mode::kCopy,
+           RoutesOf(topology_, pair.from, pair.to, /*halves=*/false)[0]);
+    }
+  }
+
+  // Rank i sends block j to j, in the order of displacements; what is half an
+  // even ring away in two halves, one each way round.
+  void AllToAll(std::uint32_t g, int n, const std::vector<Bytes>& blocks) {
+    const auto& group = groups_[g];
+    for (int apart = 1; apart < n; ++apart) {
+      for (int rank = 0; rank < n; ++rank) {
+        const int to = (rank + apart) % n;
+        const auto routes =
+            RoutesOf(topology_, group[rank], group[to], /*halves=*/true);
+        const std::vector<Bytes> parts =
+            SplitEvenly(blocks[to], static_cast<int>(routes.size()));
+        for (std::size_t half = 0; half < routes.size(); ++half) {
+          const std::uint32_t chunk =
+              builder_.AddChunk(g, static_cast<std::uint32_t>(rank),
+                                parts[half], static_cast<std::uint32_t>(to));
+          Send(group[rank], group[to], chunk, Mode::kCopy, routes[half]);
+        }
+      }
+    }
+  }
+
+  // Every shard to whom it is due: of an all-reduce first as a sum to its
+  // owner, and when all have arrived there, from there to everyone.
+  void Shards(std::uint32_t g, int n,
+              const std::vector<std::uint32_t>& chunks) {
+    const CollectiveKind kind = collective_.kind;
+    const bool sums = kind == CollectiveKind::kAllReduce ||
+                      kind == CollectiveKind::kReduceScatter;
+    std::vector<std::vector<OpId>> arrived(groups_[g].size());
+    if (sums) {
+      ForEachPair(n, [&](int from, int to) {
+        SendShard(g, from, to, chunks[to], Mode::kReduce, {}, &arrived[to]);
+      });
+    }
+    if (kind == CollectiveKind::kReduceScatter) return;
+    ForEachPair(n, [&](int from, int to) {
+      if (kind == CollectiveKind::kGather && to != root_) return;
+      if (kind == CollectiveKind::kScatter && from != root_) return;
+      const std::uint32_t chunk =
+          kind == CollectiveKind::kScatter ? chunks[to] : chunks[from];
+      SendShard(g, from, to, chunk, Mode::kCopy, arrived[from], nullptr);
+    });
+  }
+
+  template <class Visit>
+  static void ForEachPair(int n, Visit visit) {
+    for (int apart = 1; apart < n; ++apart) {
+      for (int rank = 0; rank < n; ++rank) visit(rank, (rank + apart) % n);
+    }
+  }
+
+  void SendShard(std::uint32_t g, int from, int to, std::uint32_t chunk,
+                 Mode mode, const std::vector<OpId>& after,
+                 std::vector<OpId>* arrived) {
+    const ChipId src = groups_[g][from];
+    const ChipId dst = groups_[g][to];
+    const auto op =
+        Send(src, dst, chunk, mode,
+             RoutesOf(topology_, src, dst, /*halves=*/false)[0], after);
+    if (op && arrived != nullptr) arrived->push_back(*op);
+  }
+
+  std::optional<OpId> Send(ChipId from, ChipId to, std::uint32_t chunk,
+                           Mode mode, const std::vector<LinkId>& route,
+                           std::vector<OpId> after = {}) {
+    auto& sent = sent_[from.value()];
+    if (window_ > 0 && sent.size() >= static_cast<std::size_t>(window_)) {
+      after.push_back(sent[sent.size() - static_cast<std::size_t>(window_)]);
+    }
+    const auto op = builder_.Send(from, to, {&chunk, 1}, mode, route, after);
+    if (op) sent.push_back(*op);
+    return op;
+  }
+
+  const Collective& collective_;
+  const Topology& topology_;
+  std::vector<std::vector<ChipId>> groups_;
+  int root_;
+  int window_;
+  ScheduleBuilder builder_;
+  std::vector<std::vector<OpId>> sent_;  // by chip
+};
+
 WholeSchedule BuildDirect(const Collective& collective,
-                          const Topology& topology, const LoweringSpec&) {
-  auto groups = GroupsOf(collective, topology);
-  std::vector<std::uint32_t> rank_of(topology.chips());
-  for (std::uint32_t rank = 0; rank < groups[0].size(); ++rank) {
-    rank_of[groups[0][rank].value()] = rank;
-  }
-  WholeSchedule whole{
-      .schedule = {},
-      .meaning = MeaningWithoutChunks(collective, std::move(groups))};
-  for (const ChipPair& pair : PairsOf(collective, topology)) {
-    const auto route = Route(topology, pair.from, pair.to, TieRule::kParity);
-    CHECK(route.has_value());
-    const ChunkRun run{static_cast<std::uint32_t>(whole.meaning.chunks.size()),
-                       1};
-    whole.meaning.chunks.push_back({.group = 0,
-                                    .owner = rank_of[pair.from.value()],
-                                    .bytes = collective.payload,
-                                    .contributor = pair.from,
-                                    .receiver = pair.to});
-    if (collective.payload.value() == 0) continue;
-    whole.schedule.Add(
-        {.src = pair.from,
-         .dst = pair.to,
-         .chunks = {whole.schedule.AddRuns({&run, 1}), pair.from},
-         .bytes = collective.payload},
-        *route, {});
-  }
-  return whole;
+                          const Topology& topology, const LoweringSpec& spec) {
+  return DirectBuilder(collective, topology, spec.window).Build();
 }
 
 std::uint64_t CountDirect(const Collective& collective,
                           const Topology& topology, const LoweringSpec&) {
-  return PairsOf(collective, topology).size();
+  if (collective.kind == CollectiveKind::kCollectivePermute) {
+    return PairsOf(collective, topology).size();
+  }
+  std::uint64_t messages = 0;
+  for (const auto& group : GroupsOf(collective, topology)) {
+    const std::uint64_t n = group.size();
+    messages += IsRooted(collective.kind) ? n - 1 : n * (n - 1);
+  }
+  // Tied messages come in halves, at most all of them.
+  const int most_halves = collective.kind == CollectiveKind::kAllToAll    ? 2
+                          : collective.kind == CollectiveKind::kAllReduce ? 2
+                                                                          : 1;
+  return most_halves * messages;
 }
 
-// One message of one hop.
+// Every chip's bytes through its own links: of one chunk, one hop.
 Seconds DirectTime(const Collective& collective, const Slice& slice,
                    const LoweringSpec&) {
-  if (PairsOf(collective, slice.topology).empty()) return Seconds(0);
-  return slice.parameters.ici_message_overhead + slice.topology.base_latency() +
-         collective.payload / slice.topology.base_bandwidth();
+  const bool permute = collective.kind == CollectiveKind::kCollectivePermute;
+  if (permute ? PairsOf(collective, slice.topology).empty()
+              : GroupSize(collective, slice.topology) == 1) {
+    return Seconds(0);
+  }
+  if (collective.payload.value() == 0) return Seconds(0);
+  return slice.parameters.ici_message_overhead + slice.topology.base_latency();
 }
 
 }  // namespace
 
+// One message per pair of chips, and no forwarding: o once, alpha per hop. The
+// link loads of an all-to-all are optimal on tori and meshes of any shape: max
+// over the axes of floor(n^2/4)/(2n) S/B on a wrapped one.
 Lowering DirectLowering() {
   return {.name = "direct",
           .help = "one message per pair on its minimal route, all at once",
-          .parameters = {},
-          .kinds = {CollectiveKind::kCollectivePermute},
-          .preconditions = "any slice",
+          .parameters = {"window"},
+          .kinds = {CollectiveKind::kAllToAll, CollectiveKind::kAllGather,
+                    CollectiveKind::kReduceScatter, CollectiveKind::kAllReduce,
+                    CollectiveKind::kGather, CollectiveKind::kScatter,
+                    CollectiveKind::kCollectivePermute},
+          .preconditions = "any groups",
           .time =
-              "o + h alpha + min(k, n-k) S/B for a shift by k, h hops; half of "
-              "the S/B at k = n/2",
-          .source = "dimension-order routes, ties by parity",
+              "about max(o + D alpha, o + alpha + load), load = "
+              "floor(n^2/4)/(2n) S/B of the longest wrapped axis",
+          .source =
+              "dimension-order routes; ties in halves (all-to-all) or by "
+              "parity",
           .why_not = WhyNotDirect,
           .build = BuildDirect,
           .count = CountDirect,

@@ -41,6 +41,44 @@ ChipId ReadLiveChip(const JsonValue& json, const Topology& topology) {
   return chip;
 }
 
+void RequireOneSlice(const std::vector<ChipId>& chips, const Topology& topology,
+                     const JsonValue& json) {
+  const std::uint32_t per_slice = topology.chips() / topology.slices();
+  for (const ChipId chip : chips) {
+    if (chip.value() / per_slice == chips[0].value() / per_slice) continue;
+    json.Fail(
+        "chips " + std::to_string(chips[0].value()) + " and " +
+        std::to_string(chip.value()) +
+        " are on different slices; collectives over DCN are not simulated "
+        "by this version");
+  }
+}
+
+constexpr std::size_t kLongList = 200;  // characters
+
+// FNV-1a.
+std::uint64_t HashOf(const std::string& text) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : text) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  }
+  return hash;
+}
+
+std::string ListText(const std::vector<std::vector<ChipId>>& lists) {
+  std::vector<std::string> texts;
+  for (const auto& list : lists) {
+    std::vector<std::string> chips;
+    for (const ChipId chip : list)
+      chips.push_back(std::to_string(chip.value()));
+    texts.push_back("[" + Join(chips, ", ") + "]");
+  }
+  const std::string text = "[" + Join(texts, ", ") + "]";
+  if (text.size() <= kLongList) return text;
+  return std::to_string(lists.size()) + " lists, hash " +
+         std::to_string(HashOf(text));
+}
+
 // Every member has the whole payload, so that groups may differ in size.
 bool TakesUnequalGroups(CollectiveKind kind) {
   return kind == CollectiveKind::kAllReduce ||
@@ -87,6 +125,33 @@ int RootRank(const Collective& collective,
   }
   CHECK(false) << "root " << collective.root->value() << " is in no group";
   return 0;
+}
+
+std::string PartiesText(const Collective& collective,
+                        const Topology& topology) {
+  std::string text = "all";
+  if (collective.shift) {
+    text = "shift=" + AxisName(topology, collective.shift->axis) + ":" +
+           std::to_string(collective.shift->by);
+  } else if (!collective.pairs.empty()) {
+    std::vector<std::vector<ChipId>> pairs;
+    for (const ChipPair& pair : collective.pairs) {
+      pairs.push_back({pair.from, pair.to});
+    }
+    text = "pairs=" + ListText(pairs);
+  } else if (!collective.groups.empty()) {
+    text = "groups=" + ListText(collective.groups);
+  } else if (topology.is_grid() && collective.axes != AllAxes(topology)) {
+    std::vector<std::string> names;
+    for (const int axis : collective.axes) {
+      names.push_back(AxisName(topology, axis));
+    }
+    text = names.empty() ? "single chips" : "axes=" + Join(names, ",");
+  }
+  if (collective.root && RootRank(collective, GroupsOf(collective, topology))) {
+    text += " root=" + std::to_string(collective.root->value());
+  }
+  return text;
 }
 
 std::vector<ChipPair> PairsOf(const Collective& collective,
@@ -142,6 +207,7 @@ void ReadGroups(const JsonValue& json, const Topology& topology,
       group.push_back(chip);
     }
     if (group.empty()) list.Fail("expected at least one chip");
+    RequireOneSlice(group, topology, list);
     if (!groups.empty() && group.size() != groups[0].size() &&
         !TakesUnequalGroups(collective.kind)) {
       list.Fail("expected " + std::to_string(groups[0].size()) +
@@ -175,6 +241,7 @@ void ReadPairs(const JsonValue& json, const Topology& topology,
     }
     const ChipPair pair{ReadLiveChip(ends[0], topology),
                         ReadLiveChip(ends[1], topology)};
+    RequireOneSlice({pair.from, pair.to}, topology, entry);
     if (sends[pair.from.value()]) {
       ends[0].Fail("chip " + ends[0].Excerpt() + " sends twice");
     }

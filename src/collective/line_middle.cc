@@ -47,6 +47,7 @@ Lowering LineMiddleLowering() {
           .build = BuildLineMiddle,
           .count = CountPaths,
           .at_least = LineMiddleTime,
+          .attains = true,
           .best_chunks = LineMiddleChunks};
 }
 

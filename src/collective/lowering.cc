@@ -74,6 +74,8 @@ void SetKey(const std::string& key, const std::string& value,
     spec.batches = ParseCount(value, 1, kMaxBatches, where + ": batches");
   } else if (key == "chunks") {
     spec.chunks = ParseCount(value, 1, kMaxChunks, where + ": chunks");
+  } else if (key == "window") {
+    spec.window = ParseCount(value, 0, kMaxChunks, where + ": window");
   } else if (value == "balanced") {
     spec.balanced = true;
   } else {
@@ -137,13 +139,11 @@ std::optional<std::string> WhyNotOnSlice(const Collective& collective,
                                          const Topology& topology) {
   if (!collective.groups.empty()) {
     return "its groups must be all chips or the sub-grids of some axes, and "
-           "these lists are neither; all-reduce has binomial and "
+           "these lists are neither; use direct, binomial or "
            "double-binary-tree";
   }
   if (!topology.is_grid()) {
-    return "the slice is a list of links without axes; this lowering needs a "
-           "torus or mesh (podsim verify and simulate take a schedule of your "
-           "own)";
+    return "the slice is a list of links without axes; use direct or bfs-tree";
   }
   const std::vector<int> active = ActiveAxes(collective, topology);
   if (topology.twisted()) {
@@ -165,8 +165,7 @@ std::optional<std::string> WhyNotOnSlice(const Collective& collective,
                                 topology.AxisOf(link)) != active.end();
     if (used && topology.Exists(link) && !topology.Live(link)) {
       return "it needs link " + topology.NameOf(link) +
-             ", which is dead; use bfs-tree (all-reduce, broadcast, reduce), "
-             "which goes around faults; --engine bound gives the bounds";
+             ", which is dead; use direct or bfs-tree, which go around faults";
     }
   }
   return std::nullopt;
@@ -182,7 +181,7 @@ std::span<const Lowering> Lowerings() {
       LineMiddleLowering(), ChainLowering(),
       BfsTreeLowering(),    DoubleBinaryTreeLowering(),
       BinomialLowering(),   DirectLowering(),
-      SplitShiftLowering()};
+      OneShotLowering(),    SplitShiftLowering()};
   return rows;
 }
 
@@ -266,6 +265,8 @@ std::string ToText(const LoweringSpec& spec, const Collective& collective,
       entries.push_back(key + "=" + std::to_string(spec.batches));
     } else if (key == "chunks") {
       entries.push_back(key + "=" + std::to_string(spec.chunks));
+    } else if (key == "window") {
+      entries.push_back(key + "=" + std::to_string(spec.window));
     } else {
       std::vector<std::string> shares;
       const auto fractions = ResolveFractions(spec, collective, topology);

@@ -25,6 +25,7 @@ struct LoweringSpec {
   std::vector<double> fractions;  // empty: equal
   bool balanced = false;          // fractions=balanced
   int chunks = 0;                 // of a pipeline; 0: the best number
+  int window = 0;                 // messages in flight per chip; 0: all
 };
 
 inline constexpr int kMostChunks = 256;  // that `0` means
@@ -39,7 +40,8 @@ struct WholeSchedule {
 struct Lowering {
   const char* name;
   const char* help;  // one line
-  // Parameters it takes, of axis_primitive, batches, fractions, chunks.
+  // Parameters it takes, of axis_primitive, batches, fractions, chunks,
+  // window.
   std::vector<std::string> parameters;
   std::vector<CollectiveKind> kinds;
   const char* preconditions;
@@ -60,6 +62,7 @@ struct Lowering {
                          const LoweringSpec&) = nullptr;
   Seconds (*at_least)(const Collective&, const Slice&,
                       const LoweringSpec&) = nullptr;
+  bool attains = false;  // that time, where all links are alike
   // The best number of chunks, where `chunks` is a parameter.
   int (*best_chunks)(const Collective&, const Slice&) = nullptr;
 };

@@ -18,6 +18,7 @@ Lowering BfsTreeLowering();
 Lowering DoubleBinaryTreeLowering();
 Lowering BinomialLowering();
 Lowering DirectLowering();
+Lowering OneShotLowering();
 Lowering SplitShiftLowering();
 
 }  // namespace podsim

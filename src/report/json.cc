@@ -59,13 +59,11 @@ Json LinksJson(const std::vector<LinkUse>& links) {
 Json PointJson(const Point& point) {
   Json bounds = Json::object();
   for (const auto& [name, seconds] : point.bounds) bounds[name] = seconds;
-  Json json = {{"collective", point.collective},
-               {"lowering", OrNull(point.lowering)},
-               {"slice", point.slice},
-               {"shape", ShapeJson(point.shape)},
-               {"generation", point.generation},
-               {"group_size", point.group_size},
-               {"payload_bytes", point.payload_bytes}};
+  Json json = {
+      {"collective", point.collective}, {"lowering", OrNull(point.lowering)},
+      {"slice", point.slice},           {"shape", ShapeJson(point.shape)},
+      {"generation", point.generation}, {"group", point.group},
+      {"group_size", point.group_size}, {"payload_bytes", point.payload_bytes}};
   if (point.padded_payload_bytes) {
     json["padded_payload_bytes"] = *point.padded_payload_bytes;
   }

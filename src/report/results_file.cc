@@ -26,6 +26,9 @@ std::string Identity(const TextOf& text) {
              "lowering=" + text("lowering"),
              "engine=" + text("engine"),
              "network=" + text("network")};
+    if (const std::string group = text("group"); !group.empty()) {
+      words.push_back("group=" + group);
+    }
   } else {
     const std::string name = text("name");
     words = {"step", name.empty() ? text("workload") : name,

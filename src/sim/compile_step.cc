@@ -126,6 +126,12 @@ class Compiler {
         after.emplace_back(first_ready + src);
         if (dst != src) after.emplace_back(first_ready + dst);
       }
+      if (collective.kind(from) != OpKind::kTransfer) {
+        // A local add: on the chip, beside its core.
+        last[src].push_back(step_.schedule.AddCompute(
+            ChipId(src), collective.duration(from), after));
+        continue;
+      }
       const OpId added =
           step_.schedule.Add(Transfer{.src = ChipId(src),
                                       .dst = ChipId(dst),

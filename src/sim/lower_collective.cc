@@ -126,6 +126,18 @@ LoweredCollective LowerWith(const LoweringSpec& spec,
   return lowered;
 }
 
+// What a candidate that is too large to try takes by its formula; nullopt: it
+// has none.
+std::optional<double> EstimateTime(const LoweringSpec& spec,
+                                   const Collective& collective,
+                                   const Slice& slice) {
+  const Lowering* row = FindLowering(spec.name);
+  if (!row->attains) return std::nullopt;
+  const LoweringSpec resolved = Resolve(spec, collective, slice);
+  return row->at_least(collective, slice, resolved).value() +
+         slice.parameters.collective_launch.value();
+}
+
 // A candidate that cannot win, or is too large to try, without building it.
 bool CannotWin(const LoweringSpec& spec, const Collective& collective,
                const Slice& slice, const std::optional<double>& best) {
@@ -214,9 +226,7 @@ LoweredCollective LowerCollective(const Collective& collective,
     }
     return LowerWith(*spec, collective, slice, options);
   }
-  std::optional<LoweredCollective> best;
-  std::optional<LoweringSpec> untried;
-  std::optional<double> best_time;
+  std::vector<LoweringSpec> candidates;
   std::vector<NotApplicable> reasons;
   for (const LoweringSpec& candidate : SpecsForAuto()) {
     if (const auto reason = WhyNot(candidate, collective, slice.topology)) {
@@ -224,46 +234,51 @@ LoweredCollective LowerCollective(const Collective& collective,
       continue;
     }
     if (IsRedundant(candidate, collective, slice.topology)) continue;
+    candidates.push_back(candidate);
+  }
+  if (candidates.empty()) FailNothingApplies(collective, reasons, where);
+  if (candidates.size() == 1) {
+    return LowerWith(candidates[0], collective, slice, options);
+  }
+  std::optional<LoweredCollective> best;
+  std::optional<LoweringSpec> estimated;  // better, too large to try
+  std::optional<LoweringSpec> untried;    // nothing known of its time
+  std::optional<double> best_time;
+  const auto leave_out = [&](const LoweringSpec& candidate) {
+    const auto time = EstimateTime(candidate, collective, slice);
+    if (!time) {
+      if (!untried) untried = candidate;
+    } else if (!best_time || *time < *best_time * (1 - kTie)) {
+      estimated = candidate;
+      best_time = time;
+    }
+  };
+  for (const LoweringSpec& candidate : candidates) {
     if (CannotWin(candidate, collective, slice, best_time)) continue;
     if (CountSteps(Resolve(candidate, collective, slice), collective,
                    slice.topology) > kMostSteps) {
-      if (!untried) untried = candidate;
+      leave_out(candidate);
       continue;
     }
     LoweredCollective lowered =
-        LowerWith(candidate, collective, slice, options);
+        LowerWith(candidate, collective, slice, SimOptions{});
     const std::optional<double> time = TryTime(lowered, slice);
     if (!time) {
-      if (!untried) untried = candidate;
-    } else if (!best || *time < *best_time * (1 - kTie)) {
+      leave_out(candidate);
+    } else if (!best_time || *time < *best_time * (1 - kTie)) {
       best = std::move(lowered);
       best_time = *time;
+      estimated.reset();
     }
   }
+  if (estimated) return LowerWith(*estimated, collective, slice, options);
   if (best) return *std::move(best);
-  if (untried) return LowerWith(*untried, collective, slice, options);
-  FailNothingApplies(collective, reasons, where);
+  return LowerWith(*untried, collective, slice, options);
 }
 
 void FailNothingApplies(const Collective& collective,
                         const std::vector<NotApplicable>& reasons,
                         const std::string& where) {
-  std::vector<std::string> kinds;
-  bool known = false;
-  for (const Lowering& row : Lowerings()) {
-    for (const CollectiveKind kind : row.kinds) {
-      known |= kind == collective.kind;
-      if (std::find(kinds.begin(), kinds.end(), ToText(kind)) == kinds.end()) {
-        kinds.emplace_back(ToText(kind));
-      }
-    }
-  }
-  if (!known) {
-    throw InputError(where, std::string("this version has no lowering for ") +
-                                ToText(collective.kind) + ", only for " +
-                                Join(kinds, ", ") +
-                                "; --engine bound gives its bounds");
-  }
   std::string text;
   for (const NotApplicable& entry : JoinReasons(reasons)) {
     text += "\n  " + entry.lowering + ": " + entry.reason;

@@ -33,6 +33,7 @@ struct Point {
   std::string slice;
   Shape shape;
   std::string generation;
+  std::string group;  // who takes part: "all", "axes=x", "shift=x:1", ..
   int group_size = 0;
   std::int64_t payload_bytes = 0;
   std::optional<std::int64_t> padded_payload_bytes;  // only with fold on

@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "collective/groups.h"
 #include "cost/bounds.h"
 #include "cost/closed_form.h"
 #include "engine/engine.h"
@@ -40,6 +41,7 @@ Point MakePoint(const Collective& collective, const Slice& slice,
   point.slice = slice.spec;
   point.shape = slice.shape;
   point.generation = slice.generation;
+  point.group = PartiesText(collective, slice.topology);
   point.group_size = GroupSize(collective, slice.topology);
   point.payload_bytes = collective.payload.value();
   point.engine = ToText(options.engine);
@@ -115,6 +117,42 @@ std::optional<std::string> WhyTooSlow(const LoweringSpec& spec,
          spec.name;
 }
 
+Point SimulatePoint(Point point, const Collective& collective,
+                    const Slice& slice,
+                    const std::optional<LoweringSpec>& lowering,
+                    const std::string& where, const SimOptions& options,
+                    PhaseTimes& times, RunRecord* record) {
+  const bool bound_only = options.engine == EngineKind::kBound;
+  if (bound_only) {
+    point.verified = {.ok = {}, .method = "none", .reason = "--engine bound"};
+    // Bounds hold for every schedule; only a named one has a closed form.
+    if (!lowering) return point;
+  }
+  std::optional<LoweredCollective> lowered;
+  {
+    const PhaseTimer timer(times.lower);
+    lowered = LowerCollective(collective, slice, lowering, where, options);
+  }
+  point.lowering = ToText(lowered->spec, collective, slice.topology);
+  if (bound_only) {
+    point.transfers = CountTransfers(*lowered, slice.topology);
+    if (const auto closed = ClosedForm(lowered->spec, collective, slice)) {
+      point.closed_form_s = closed->value();
+    }
+    return point;
+  }
+  {
+    const PhaseTimer timer(times.verify);
+    point.verified = VerifyLowered(*lowered, slice, options);
+  }
+  Simulate(*lowered, slice, options, times, point, record);
+  if (point.algbw_bytes_per_s) {
+    point.busbw_bytes_per_s =
+        *point.algbw_bytes_per_s * BusFactor(collective.kind, point.group_size);
+  }
+  return point;
+}
+
 }  // namespace
 
 void RequireFinite(double seconds, const std::string& what) {
@@ -186,41 +224,15 @@ Point SimulateCollective(const Collective& collective, const Slice& slice,
                          const std::optional<LoweringSpec>& lowering,
                          const std::string& where, const SimOptions& options,
                          PhaseTimes& times, RunRecord* record) {
-  Point point = MakePoint(collective, slice, options);
-  const bool bound_only = options.engine == EngineKind::kBound;
-  if (bound_only) {
-    point.verified = {.ok = {}, .method = "none", .reason = "--engine bound"};
-    // Bounds hold for every schedule; only a named one has a closed form.
-    if (!lowering) return point;
-  }
-  std::optional<LoweredCollective> lowered;
-  {
-    const PhaseTimer timer(times.lower);
-    lowered = LowerCollective(collective, slice, lowering, where, options);
-  }
-  point.lowering = ToText(lowered->spec, collective, slice.topology);
-  if (bound_only) {
-    point.transfers = CountTransfers(*lowered, slice.topology);
-    if (const auto closed = ClosedForm(lowered->spec, collective, slice)) {
-      point.closed_form_s = closed->value();
-    }
-    return point;
-  }
-  {
-    const PhaseTimer timer(times.verify);
-    point.verified = VerifyLowered(*lowered, slice, options);
-  }
-  Simulate(*lowered, slice, options, times, point, record);
-  if (point.algbw_bytes_per_s) {
-    point.busbw_bytes_per_s =
-        *point.algbw_bytes_per_s * BusFactor(collective.kind, point.group_size);
-  }
-  return point;
+  return SimulatePoint(MakePoint(collective, slice, options), collective, slice,
+                       lowering, where, options, times, record);
 }
 
 Comparison CompareLowerings(const Collective& collective, const Slice& slice,
                             const SimOptions& options, PhaseTimes& times) {
   Comparison comparison;
+  // The bounds are the same for all.
+  const Point bounds = MakePoint(collective, slice, options);
   for (const LoweringSpec& spec : SpecsToCompare()) {
     if (IsRedundant(spec, collective, slice.topology)) continue;
     if (const auto reason = WhyNot(spec, collective, slice.topology)) {
@@ -233,12 +245,13 @@ Comparison CompareLowerings(const Collective& collective, const Slice& slice,
       comparison.not_applicable.push_back({spec.name, *reason});
       continue;
     }
-    comparison.points.push_back(
-        SimulateCollective(collective, slice, spec, spec.name, options, times));
+    comparison.points.push_back(SimulatePoint(
+        bounds, collective, slice, spec, spec.name, options, times, nullptr));
   }
   if (comparison.points.empty() && options.engine == EngineKind::kBound) {
-    comparison.points.push_back(SimulateCollective(
-        collective, slice, std::nullopt, "compare", options, times));
+    comparison.points.push_back(SimulatePoint(bounds, collective, slice,
+                                              std::nullopt, "compare", options,
+                                              times, nullptr));
   } else if (comparison.points.empty()) {
     FailNothingApplies(collective, comparison.not_applicable, "compare");
   }

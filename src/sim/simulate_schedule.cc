@@ -73,6 +73,7 @@ ScheduleResult SimulateSchedule(const ScheduleFile& file,
   point.slice = file.slice.spec;
   point.shape = file.slice.shape;
   point.generation = file.slice.generation;
+  point.group = "schedule";
   for (const auto& group : file.meaning.groups) {
     point.group_size =
         std::max(point.group_size, static_cast<int>(group.size()));

@@ -52,14 +52,9 @@ const std::string kUnits = " (known: B, kB, MB, GB, TB, KiB, MiB, GiB, TiB)";
 const std::string kLowerings =
     " (known: auto, ring, ring-split, ring-short, line, bucket, "
     "bucket-rotated, line-middle, chain, bfs-tree, double-binary-tree, "
-    "binomial, direct, split-shift)";
+    "binomial, direct, one-shot, split-shift)";
 const std::string kInsteadOfDead =
-    "use bfs-tree (all-reduce, broadcast, reduce), which goes around faults; "
-    "--engine bound gives the bounds";
-const std::string kNotForAllGather =
-    "  line-middle, double-binary-tree: only for all-reduce\n"
-    "  chain, bfs-tree, binomial: only for broadcast, reduce, all-reduce\n"
-    "  direct, split-shift: only for collective-permute";
+    "use direct or bfs-tree, which go around faults";
 const std::string kParameters =
     " (known: ici.bandwidth, ici.hop_latency, ici.message_overhead, ici.issue, "
     "ici.window, collective.launch, hbm.bandwidth, hbm.capacity, "
@@ -345,12 +340,6 @@ TEST_CASE("parameters and faults that cannot be applied are refused", "[cli]") {
        "--lowering: bucket does not apply to all-reduce here: it needs link "
        "1,1,3:y+, which is dead; " +
            kInsteadOfDead},
-      {"collective all-gather --slice v5p:4x4x4 --bytes 1MiB --fault "
-       "link:1,2,3:y-",
-       "--lowering: no lowering applies to this all-gather:\n"
-       "  ring, ring-split, ring-short, line, bucket, bucket-rotated: it needs "
-       "link 1,1,3:y+, which is dead; " +
-           kInsteadOfDead + "\n" + kNotForAllGather},
   });
 }
 
@@ -400,21 +389,6 @@ TEST_CASE("lowerings that do not exist or apply are refused, with what does",
       {OnCube("--lowering ring --lowering line"),
        "--lowering: expected one lowering; use `podsim compare` or --lowering "
        "all for several"},
-      {"collective all-to-all --slice v5p:4x4x4 --bytes 1MiB",
-       "--lowering: this version has no lowering for all-to-all, only for "
-       "all-gather, reduce-scatter, all-reduce, broadcast, reduce, "
-       "collective-permute; --engine bound gives its "
-       "bounds"},
-      {"compare all-to-all --slice v5p:4x4x4 --bytes 1MiB",
-       "compare: this version has no lowering for all-to-all, only for "
-       "all-gather, reduce-scatter, all-reduce, broadcast, reduce, "
-       "collective-permute; --engine bound gives its "
-       "bounds"},
-      {"lower gather --slice v5p:4x4x4 --bytes 1MiB -o out.json",
-       "--lowering: this version has no lowering for gather, only for "
-       "all-gather, reduce-scatter, all-reduce, broadcast, reduce, "
-       "collective-permute; --engine bound gives its "
-       "bounds"},
       {OnSlice("v5p:2x2x2 --fold on --lowering bucket"),
        "--fold on: cannot fold bucket: no axis has more than one chip and is "
        "invariant under translation (lines and unwrapped axes are not); use "
@@ -423,15 +397,6 @@ TEST_CASE("lowerings that do not exist or apply are refused, with what does",
        "--lowering: ring does not apply to all-reduce here: on a twisted slice "
        "axis x is no ring (it closes after two rounds); use the slice without "
        ":twisted, or groups along its long axes"},
-      {"collective all-gather --bytes 1MiB --slice bad.json",
-       "--lowering: no lowering applies to this all-gather:\n"
-       "  ring, ring-split, ring-short, line, bucket, bucket-rotated: the "
-       "slice "
-       "is a list of links without axes; this lowering needs a torus or mesh "
-       "(podsim verify and simulate take a schedule of your own)\n" +
-           kNotForAllGather,
-       R"({"format": "podsim-topology/1", "generation": "ideal", "chips": 2,
-           "links": [[0, 1]]})"},
   });
 }
 
@@ -443,14 +408,14 @@ TEST_CASE("runs that need too much memory are refused, with the remedies",
   // 48 MiB for the process and 120 B for each transfer; an all-reduce has
   // 2 * 6 * 4 * 3/2 ... per chip, 72 on one chip of a cube, 4,608 on all.
   RequireRefused({
-      {OnCube("--max-memory 1KiB"),
+      {OnCube("--lowering bucket-rotated --max-memory 1KiB"),
        "--max-memory: 72 transfers need about "
        "48MiB, the limit is 1KiB" +
            fold},
-      {OnCube("--max-memory 48MiB --fold off"),
+      {OnCube("--lowering bucket-rotated --max-memory 48MiB --fold off"),
        "--max-memory: 4608 transfers need about 49MiB, the limit is 48MiB" +
            fold},
-      {OnCube("--max-memory 48MiB --verify full"),
+      {OnCube("--lowering bucket-rotated --max-memory 48MiB --verify full"),
        "--verify: 4608 transfers need about 49MiB, the limit is 48MiB; take "
        "fewer chips or batches, use --verify auto or off, or raise "
        "--max-memory"},
@@ -593,12 +558,6 @@ TEST_CASE("workloads with a mistake are refused at its place", "[cli]") {
           Workload(sum + R"(, "bytes": "1MiB", "axes": ["model"]})"));
   refused("/ops/0/axes/1: ", "axis x of the slice is used twice",
           Workload(sum + R"(, "bytes": "1MiB", "axes": ["x", "x"]})"));
-  refused("/ops/0: ",
-          "this version has no lowering for all-to-all, only for all-gather, "
-          "reduce-scatter, all-reduce, broadcast, reduce, collective-permute; "
-          "--engine bound gives its bounds",
-          Workload(R"({"id": "s", "collective": "all-to-all",
-                       "bytes": "1MiB"})"));
   refused("/ops/0/compute/dtype: ",
           "the peak of dtype fp64 is not known for this generation (known: "
           "bf16, fp8, int8); set chip.flops.fp64, for example --set "

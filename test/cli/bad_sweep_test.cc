@@ -87,7 +87,7 @@ TEST_CASE("sweeps with wrong keys or lists are refused at the place", "[cli]") {
        "/lowering/1: unknown lowering \"rings\"; did you mean \"ring\"? "
        "(known: auto, ring, ring-split, ring-short, line, bucket, "
        "bucket-rotated, line-middle, chain, bfs-tree, double-binary-tree, "
-       "binomial, direct, split-shift)"},
+       "binomial, direct, one-shot, split-shift)"},
       {With(R"("network": "packets")"),
        "/network: expected fluid, got \"packets\""},
       {With(R"("fold": [true])"), "/fold/0: expected a string, got true"},

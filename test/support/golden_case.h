@@ -57,6 +57,7 @@ inline LoweringSpec MakeCaseSpec(const nlohmann::json& test) {
   }
   spec.batches = params.value("batches", 1);
   spec.chunks = params.value("chunks", 0);
+  spec.window = params.value("window", 0);
   if (params.contains("fractions") && !params["fractions"].is_null()) {
     spec.fractions = params["fractions"].get<std::vector<double>>();
   }
