@@ -62,7 +62,7 @@ struct Lowering {
                          const LoweringSpec&) = nullptr;
   Seconds (*at_least)(const Collective&, const Slice&,
                       const LoweringSpec&) = nullptr;
-  bool attains = false;  // that time, where all links are alike
+  bool attains = false;  // that time, by single hops, where links are alike
   // The best number of chunks, where `chunks` is a parameter.
   int (*best_chunks)(const Collective&, const Slice&) = nullptr;
 };

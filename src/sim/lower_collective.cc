@@ -24,6 +24,9 @@ constexpr std::uint64_t kOrbitSaves = 4;
 // `auto` simulates candidates up to this size.
 constexpr std::uint64_t kMostTried = 200'000;  // transfers
 constexpr std::uint64_t kMostSteps = 300'000;
+// Whole schedules of several hops: an all-to-all of 1,024 chips, in half a
+// minute.
+constexpr std::uint64_t kMostBuilt = 4'000'000;  // transfers
 // Times closer than this are ties, broken by table order.
 constexpr double kTie = 1e-9;
 
@@ -119,11 +122,28 @@ LoweredCollective LowerWith(const LoweringSpec& spec,
     lowered.program = Lower(lowered.spec, collective, slice.topology);
     return lowered;
   }
-  RequireMemory(CountSteps(lowered.spec, collective, slice.topology), options,
-                "--max-memory", "take fewer chips or chunks");
+  const std::uint64_t transfers =
+      CountSteps(lowered.spec, collective, slice.topology);
+  if (!FindLowering(spec.name)->attains && transfers > kMostBuilt) {
+    throw InputError(
+        "--lowering " + spec.name,
+        "up to " + std::to_string(transfers) +
+            " transfers of several hops are more than the " +
+            std::to_string(kMostBuilt) +
+            " that this version simulates one by one; take groups along some "
+            "axes (--axes), fewer chips, or --engine bound");
+  }
+  RequireMemory(transfers, options, "--max-memory",
+                "take fewer chips or chunks");
   lowered.whole = std::make_shared<const WholeSchedule>(
       Build(lowered.spec, collective, slice.topology));
   return lowered;
+}
+
+// Building costs too: routes of several hops around faults are searched for.
+std::uint64_t MostStepsOf(const LoweringSpec& spec) {
+  return HasProgram(spec) || FindLowering(spec.name)->attains ? kMostSteps
+                                                              : kMostMultiHop;
 }
 
 // What a candidate that is too large to try takes by its formula; nullopt: it
@@ -256,7 +276,7 @@ LoweredCollective LowerCollective(const Collective& collective,
   for (const LoweringSpec& candidate : candidates) {
     if (CannotWin(candidate, collective, slice, best_time)) continue;
     if (CountSteps(Resolve(candidate, collective, slice), collective,
-                   slice.topology) > kMostSteps) {
+                   slice.topology) > MostStepsOf(candidate)) {
       leave_out(candidate);
       continue;
     }

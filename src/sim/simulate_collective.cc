@@ -107,11 +107,8 @@ std::optional<std::string> WhyTooSlow(const LoweringSpec& spec,
   const LoweringSpec resolved = Resolve(spec, collective, slice);
   const std::uint64_t transfers =
       CountSteps(resolved, collective, slice.topology);
-  if (transfers <= kMostMultiHop) return std::nullopt;
-  if (transfers <= kMostWhole &&
-      Build(resolved, collective, slice.topology).schedule.one_hop()) {
-    return std::nullopt;
-  }
+  const bool one_hop = FindLowering(spec.name)->attains;
+  if (transfers <= (one_hop ? kMostWhole : kMostMultiHop)) return std::nullopt;
   return "left out: its " + std::to_string(transfers) +
          " transfers take long to simulate; run it alone with --lowering " +
          spec.name;
