@@ -228,7 +228,9 @@ TEST_CASE("links of a slice without axes are named after their ends",
           "[report]") {
   const TemporaryFile file("links.json", R"({"format": "podsim-topology/1",
       "generation": "ideal", "chips": 3, "links": [[0, 1], [1, 2]]})");
-  const Slice slice = MakeSlice({.spec = file.path()});
+  SliceRequest request;
+  request.spec = file.path();
+  const Slice slice = MakeSlice(request);
   const Traced run = Run(slice, "bfs-tree:chunks=2",
                          OnAllChips(CollectiveKind::kBroadcast, 1000, slice));
   const ReadTrace trace = Read(TraceJson(run.record, slice, {}, ""));
