@@ -32,8 +32,8 @@ std::vector<LinkId> OutLinks(const Topology& topology, ChipId chip) {
 }
 
 // Breadth first through chips of the group only, out-links in (axis, + before
-// -) order, the first discoverer becomes the parent. nullopt with the first
-// rank that was not found.
+// -) order, the first discoverer becomes the parent. `lost`: the first chip
+// that was not found.
 struct Search {
   Tree tree;
   std::optional<ChipId> lost;

@@ -1,78 +1,66 @@
 #include <bit>
 
-#include "base/check.h"
 #include "collective/groups.h"
 #include "collective/lowerings.h"
+#include "collective/schedule_builder.h"
 #include "collective/tree.h"
-#include "topology/routing.h"
 
 namespace podsim {
 namespace {
 
 // One group: ranks relative to the root, the whole payload as one chunk.
-class BinomialBuilder {
+class BinomialGroup {
  public:
-  BinomialBuilder(const std::vector<ChipId>& group, int root, ChunkSet chunk,
-                  Bytes bytes, const Topology& topology, Schedule& schedule)
+  BinomialGroup(const std::vector<ChipId>& group, std::uint32_t chunk,
+                const Topology& topology, ScheduleBuilder& builder)
       : group_(group),
-        root_(root),
         chunk_(chunk),
-        bytes_(bytes),
         topology_(topology),
-        schedule_(schedule),
-        wrote_(group.size()),
-        lane_(group.size()) {}
+        builder_(builder),
+        last_(group.size()) {}
 
   void Reduce() {
     for (int stride = 1; stride < size(); stride *= 2) {
       for (int r = stride; r < size(); r += 2 * stride) {
-        const OpId op = Send(r, r - stride, Mode::kReduce);
-        wrote_[r - stride].push_back(op);
+        Send(r, r - stride, Mode::kReduce);
       }
     }
   }
 
   void Broadcast() {
-    for (int stride = Rounded() / 2; stride >= 1; stride /= 2) {
+    const auto rounded = static_cast<int>(std::bit_ceil(group_.size()));
+    for (int stride = rounded / 2; stride >= 1; stride /= 2) {
       for (int r = 0; r + stride < size(); r += 2 * stride) {
-        wrote_[r + stride] = {Send(r, r + stride, Mode::kCopy)};
+        Send(r, r + stride, Mode::kCopy);
       }
     }
   }
 
  private:
   int size() const { return static_cast<int>(group_.size()); }
-  int Rounded() const {  // up to a power of two
-    return static_cast<int>(std::bit_ceil(group_.size()));
-  }
   ChipId ChipOf(int relative) const {
-    return group_[(relative + root_) % size()];
+    return group_[(relative + builder_.root()) % size()];
   }
 
-  // Waits for all that wrote the payload at `from`, and for its last message.
-  OpId Send(int from, int to, Mode mode) {
-    std::vector<OpId> after = wrote_[from];
-    if (lane_[from]) after.push_back(*lane_[from]);
-    const auto route =
-        Route(topology_, ChipOf(from), ChipOf(to), TieRule::kParity);
-    CHECK(route.has_value());
-    lane_[from] = schedule_.Add({.src = ChipOf(from),
-                                 .dst = ChipOf(to),
-                                 .chunks = chunk_,
-                                 .bytes = bytes_,
-                                 .mode = mode},
-                                *route, after);
-    return *lane_[from];
+  // One lane per chip: a message waits for the one before.
+  void Send(int from, int to, Mode mode) {
+    std::vector<OpId> after;
+    if (last_[from]) after.push_back(*last_[from]);
+    const std::vector<LinkId> route =
+        RouteOf(topology_, ChipOf(from), ChipOf(to));
+    last_[from] = builder_.Send({.from = ChipOf(from),
+                                 .to = ChipOf(to),
+                                 .chunks = {&chunk_, 1},
+                                 .mode = mode,
+                                 .route = route},
+                                after);
   }
 
   const std::vector<ChipId>& group_;
-  int root_;
-  ChunkSet chunk_;
-  Bytes bytes_;
+  std::uint32_t chunk_;
   const Topology& topology_;
-  Schedule& schedule_;
-  std::vector<std::vector<OpId>> wrote_;   // by relative rank
-  std::vector<std::optional<OpId>> lane_;  // its last message
+  ScheduleBuilder& builder_;
+  std::vector<std::optional<OpId>> last_;  // its last message, by relative rank
 };
 
 std::optional<std::string> WhyNotBinomial(const Collective& collective,
@@ -85,31 +73,15 @@ std::optional<std::string> WhyNotBinomial(const Collective& collective,
 // same backwards; all-reduce: both, with rank 0 as the root.
 WholeSchedule BuildBinomial(const Collective& collective,
                             const Topology& topology, const LoweringSpec&) {
-  std::vector<std::vector<ChipId>> groups = GroupsOf(collective, topology);
-  const int root = RootRank(collective, groups);
-  WholeSchedule whole{.schedule = {},
-                      .meaning = MeaningWithoutChunks(collective, groups)};
-  for (std::size_t g = 0; g < groups.size(); ++g) {
-    const ChipId root_chip = groups[g][root];
-    Chunk chunk{.group = static_cast<std::uint32_t>(g),
-                .owner = static_cast<std::uint32_t>(root),
-                .bytes = collective.payload,
-                .contributor = {},
-                .receiver = {}};
-    if (collective.kind == CollectiveKind::kBroadcast) {
-      chunk.contributor = root_chip;
-    }
-    if (collective.kind == CollectiveKind::kReduce) chunk.receiver = root_chip;
-    whole.meaning.chunks.push_back(chunk);
-    if (collective.payload.value() == 0) continue;
-    const ChunkRun run{static_cast<std::uint32_t>(g), 1};
-    const ChunkSet chunks{whole.schedule.AddRuns({&run, 1}), root_chip};
-    BinomialBuilder builder(groups[g], root, chunks, collective.payload,
-                            topology, whole.schedule);
-    if (collective.kind != CollectiveKind::kBroadcast) builder.Reduce();
-    if (collective.kind != CollectiveKind::kReduce) builder.Broadcast();
+  ScheduleBuilder builder(collective, GroupsOf(collective, topology));
+  for (std::size_t g = 0; g < builder.groups().size(); ++g) {
+    const std::uint32_t chunk =
+        builder.AddChunk(g, builder.root(), collective.payload);
+    BinomialGroup group(builder.groups()[g], chunk, topology, builder);
+    if (collective.kind != CollectiveKind::kBroadcast) group.Reduce();
+    if (collective.kind != CollectiveKind::kReduce) group.Broadcast();
   }
-  return whole;
+  return std::move(builder).Finish();
 }
 
 std::uint64_t CountBinomial(const Collective& collective,

@@ -8,6 +8,7 @@
 #include "base/parse_units.h"
 #include "base/text.h"
 #include "collective/groups.h"
+#include "schedule/chunk_parties.h"
 
 namespace podsim {
 namespace {
@@ -57,15 +58,7 @@ std::vector<CollectiveKind> AllCollectiveKinds() {
 }
 
 bool IsRooted(CollectiveKind kind) {
-  switch (kind) {
-    case CollectiveKind::kBroadcast:
-    case CollectiveKind::kReduce:
-    case CollectiveKind::kGather:
-    case CollectiveKind::kScatter:
-      return true;
-    default:
-      return false;
-  }
+  return FindKindParties(ToText(kind))->rooted();
 }
 
 int GroupSize(const Collective& collective, const Topology& topology) {
@@ -140,18 +133,14 @@ std::vector<int> ActiveAxes(const Collective& collective,
 }
 
 ChunkFlow FlowOf(CollectiveKind kind) {
-  switch (kind) {
-    case CollectiveKind::kAllReduce:
-      return {.all_contribute = true, .all_receive = true};
-    case CollectiveKind::kAllGather:
-      return {.all_contribute = false, .all_receive = true};
-    case CollectiveKind::kReduceScatter:
-      return {.all_contribute = true, .all_receive = false};
-    default:
-      break;
-  }
-  CHECK(false) << ToText(kind) << " has no owner per chunk";
-  return {};
+  const KindParties& parties = *FindKindParties(ToText(kind));
+  const auto all_or_owner = [](Party party) {
+    return party == Party::kAll || party == Party::kOwner;
+  };
+  CHECK(all_or_owner(parties.contributor) && all_or_owner(parties.receiver))
+      << ToText(kind) << " has no owner per chunk";
+  return {.all_contribute = parties.contributor == Party::kAll,
+          .all_receive = parties.receiver == Party::kAll};
 }
 
 double BusFactor(CollectiveKind kind, int group_size) {

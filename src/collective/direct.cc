@@ -3,7 +3,6 @@
 #include "collective/groups.h"
 #include "collective/lowerings.h"
 #include "collective/schedule_builder.h"
-#include "collective/tree.h"
 #include "schedule/chunk_split.h"
 #include "topology/routing.h"
 
@@ -33,10 +32,8 @@ class DirectBuilder {
                 int window)
       : collective_(collective),
         topology_(topology),
-        groups_(GroupsOf(collective, topology)),
-        root_(IsRooted(collective.kind) ? RootRank(collective, groups_) : 0),
         window_(window),
-        builder_(MeaningWithoutChunks(collective, groups_), topology),
+        builder_(collective, GroupsOf(collective, topology)),
         sent_(topology.chips()) {}
 
   WholeSchedule Build() && {
@@ -44,8 +41,8 @@ class DirectBuilder {
       Permute();
       return std::move(builder_).Finish();
     }
-    for (std::uint32_t g = 0; g < groups_.size(); ++g) {
-      const int n = static_cast<int>(groups_[g].size());
+    for (std::size_t g = 0; g < builder_.groups().size(); ++g) {
+      const int n = static_cast<int>(builder_.groups()[g].size());
       const std::vector<Bytes> shards = SplitEvenly(collective_.payload, n);
       if (collective_.kind == CollectiveKind::kAllToAll) {
         AllToAll(g, n, shards);
@@ -53,8 +50,7 @@ class DirectBuilder {
       }
       std::vector<std::uint32_t> chunks;
       for (int owner = 0; owner < n; ++owner) {
-        chunks.push_back(builder_.AddChunk(g, static_cast<std::uint32_t>(owner),
-                                           shards[owner]));
+        chunks.push_back(builder_.AddChunk(g, owner, shards[owner]));
       }
       Shards(g, n, chunks);
     }
@@ -63,23 +59,23 @@ class DirectBuilder {
 
  private:
   void Permute() {
-    std::vector<std::uint32_t> rank_of(topology_.chips());
-    for (std::uint32_t rank = 0; rank < groups_[0].size(); ++rank) {
-      rank_of[groups_[0][rank].value()] = rank;
+    std::vector<int> rank_of(topology_.chips());
+    for (std::size_t rank = 0; rank < builder_.groups()[0].size(); ++rank) {
+      rank_of[builder_.groups()[0][rank].value()] = static_cast<int>(rank);
     }
     for (const ChipPair& pair : PairsOf(collective_, topology_)) {
       const std::uint32_t chunk =
           builder_.AddChunk(0, rank_of[pair.from.value()], collective_.payload,
                             rank_of[pair.to.value()]);
       Send(pair.from, pair.to, chunk, Mode::kCopy,
-           RoutesOf(topology_, pair.from, pair.to, /*halves=*/false)[0]);
+           RouteOf(topology_, pair.from, pair.to));
     }
   }
 
   // Rank i sends block j to j, in the order of displacements; what is half an
   // even ring away in two halves, one each way round.
-  void AllToAll(std::uint32_t g, int n, const std::vector<Bytes>& blocks) {
-    const auto& group = groups_[g];
+  void AllToAll(std::size_t g, int n, const std::vector<Bytes>& blocks) {
+    const auto& group = builder_.groups()[g];
     for (int apart = 1; apart < n; ++apart) {
       for (int rank = 0; rank < n; ++rank) {
         const int to = (rank + apart) % n;
@@ -99,12 +95,11 @@ class DirectBuilder {
 
   // Every shard to whom it is due: of an all-reduce first as a sum to its
   // owner, and when all have arrived there, from there to everyone.
-  void Shards(std::uint32_t g, int n,
-              const std::vector<std::uint32_t>& chunks) {
+  void Shards(std::size_t g, int n, const std::vector<std::uint32_t>& chunks) {
     const CollectiveKind kind = collective_.kind;
     const bool sums = kind == CollectiveKind::kAllReduce ||
                       kind == CollectiveKind::kReduceScatter;
-    std::vector<std::vector<OpId>> arrived(groups_[g].size());
+    std::vector<std::vector<OpId>> arrived(builder_.groups()[g].size());
     if (sums) {
       ForEachPair(n, [&](int from, int to) {
         SendShard(g, from, to, chunks[to], Mode::kReduce, {}, &arrived[to]);
@@ -112,8 +107,8 @@ class DirectBuilder {
     }
     if (kind == CollectiveKind::kReduceScatter) return;
     ForEachPair(n, [&](int from, int to) {
-      if (kind == CollectiveKind::kGather && to != root_) return;
-      if (kind == CollectiveKind::kScatter && from != root_) return;
+      if (kind == CollectiveKind::kGather && to != builder_.root()) return;
+      if (kind == CollectiveKind::kScatter && from != builder_.root()) return;
       const std::uint32_t chunk =
           kind == CollectiveKind::kScatter ? chunks[to] : chunks[from];
       SendShard(g, from, to, chunk, Mode::kCopy, arrived[from], nullptr);
@@ -127,14 +122,13 @@ class DirectBuilder {
     }
   }
 
-  void SendShard(std::uint32_t g, int from, int to, std::uint32_t chunk,
+  void SendShard(std::size_t g, int from, int to, std::uint32_t chunk,
                  Mode mode, const std::vector<OpId>& after,
                  std::vector<OpId>* arrived) {
-    const ChipId src = groups_[g][from];
-    const ChipId dst = groups_[g][to];
+    const ChipId src = builder_.groups()[g][from];
+    const ChipId dst = builder_.groups()[g][to];
     const auto op =
-        Send(src, dst, chunk, mode,
-             RoutesOf(topology_, src, dst, /*halves=*/false)[0], after);
+        Send(src, dst, chunk, mode, RouteOf(topology_, src, dst), after);
     if (op && arrived != nullptr) arrived->push_back(*op);
   }
 
@@ -145,15 +139,18 @@ class DirectBuilder {
     if (window_ > 0 && sent.size() >= static_cast<std::size_t>(window_)) {
       after.push_back(sent[sent.size() - static_cast<std::size_t>(window_)]);
     }
-    const auto op = builder_.Send(from, to, {&chunk, 1}, mode, route, after);
+    const auto op = builder_.Send({.from = from,
+                                   .to = to,
+                                   .chunks = {&chunk, 1},
+                                   .mode = mode,
+                                   .route = route},
+                                  after);
     if (op) sent.push_back(*op);
     return op;
   }
 
   const Collective& collective_;
   const Topology& topology_;
-  std::vector<std::vector<ChipId>> groups_;
-  int root_;
   int window_;
   ScheduleBuilder builder_;
   std::vector<std::vector<OpId>> sent_;  // by chip
@@ -181,7 +178,7 @@ std::uint64_t CountDirect(const Collective& collective,
   return most_halves * messages;
 }
 
-// Every chip's bytes through its own links: of one chunk, one hop.
+// One hop.
 Seconds DirectTime(const Collective& collective, const Slice& slice,
                    const LoweringSpec&) {
   const bool permute = collective.kind == CollectiveKind::kCollectivePermute;

@@ -2,6 +2,7 @@
 
 #include "collective/groups.h"
 #include "collective/lowerings.h"
+#include "collective/schedule_builder.h"
 #include "collective/tree.h"
 
 namespace podsim {

@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "schedule/chunk_parties.h"
 
 namespace podsim {
 namespace {
@@ -119,12 +120,10 @@ std::optional<std::vector<int>> AxesOfGroups(
 int RootRank(const Collective& collective,
              const std::vector<std::vector<ChipId>>& groups) {
   if (!collective.root) return 0;
-  for (const auto& group : groups) {
-    const auto found = std::find(group.begin(), group.end(), *collective.root);
-    if (found != group.end()) return static_cast<int>(found - group.begin());
-  }
-  CHECK(false) << "root " << collective.root->value() << " is in no group";
-  return 0;
+  const auto rank = RankOf(*collective.root, groups);
+  CHECK(rank.has_value()) << "root " << collective.root->value()
+                          << " is in no group";
+  return static_cast<int>(*rank);
 }
 
 std::string PartiesText(const Collective& collective,
@@ -308,23 +307,20 @@ void SetRoot(std::int64_t root, const Topology& topology,
                                 ", got " + std::to_string(root));
   }
   const auto groups = GroupsOf(collective, topology);
-  for (const auto& group : groups) {
-    const auto found = std::find(group.begin(), group.end(), chip);
-    if (found == group.end()) continue;
-    const auto rank = static_cast<std::size_t>(found - group.begin());
-    for (std::size_t g = 0; g < groups.size(); ++g) {
-      if (rank < groups[g].size()) continue;
-      throw InputError(where, "chip " + std::to_string(root) + " has rank " +
-                                  std::to_string(rank) +
-                                  " in its group, and group " +
-                                  std::to_string(g) + " has only " +
-                                  std::to_string(groups[g].size()) + " chips");
-    }
-    collective.root = chip;
-    return;
+  const auto rank = RankOf(chip, groups);
+  if (!rank) {
+    throw InputError(where, "chip " + std::to_string(root) +
+                                " is in no group of the collective");
   }
-  throw InputError(where, "chip " + std::to_string(root) +
-                              " is in no group of the collective");
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    if (*rank < groups[g].size()) continue;
+    throw InputError(where, "chip " + std::to_string(root) + " has rank " +
+                                std::to_string(*rank) +
+                                " in its group, and group " +
+                                std::to_string(g) + " has only " +
+                                std::to_string(groups[g].size()) + " chips");
+  }
+  collective.root = chip;
 }
 
 void RequirePairs(const Collective& collective, const std::string& where) {

@@ -52,9 +52,8 @@ void ReadGroups(const JsonValue& json, const Topology& topology,
 void ReadPairs(const JsonValue& json, const Topology& topology,
                Collective& collective);
 
-// "x:1", "y:-2"; around a wrapped axis modulo its size. Throws
-// InputError{where,
-// ..}.
+// "x:1", "y:-2"; around a wrapped axis modulo its size. Throws InputError at
+// `where`.
 AxisShift ParseShift(const std::string& text, const Topology& topology,
                      const std::string& where);
 AxisShift MakeShift(int axis, std::int64_t by, const Topology& topology,

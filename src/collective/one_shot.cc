@@ -3,7 +3,6 @@
 #include "collective/groups.h"
 #include "collective/lowerings.h"
 #include "collective/schedule_builder.h"
-#include "collective/tree.h"
 
 namespace podsim {
 namespace {
@@ -18,19 +17,23 @@ std::optional<std::string> WhyNotOneShot(const Collective& collective,
 // when all it sends itself has left (it must not send a partial sum).
 WholeSchedule BuildOneShot(const Collective& collective,
                            const Topology& topology, const LoweringSpec&) {
-  const auto groups = GroupsOf(collective, topology);
-  ScheduleBuilder builder(MeaningWithoutChunks(collective, groups), topology);
-  for (std::uint32_t g = 0; g < groups.size(); ++g) {
-    const auto& group = groups[g];
-    const std::uint32_t chunk = builder.AddChunk(g, 0, collective.payload);
+  ScheduleBuilder builder(collective, GroupsOf(collective, topology));
+  for (std::size_t g = 0; g < builder.groups().size(); ++g) {
+    const std::vector<ChipId>& group = builder.groups()[g];
+    const std::uint32_t chunk =
+        builder.AddChunk(g, /*owner=*/0, collective.payload);
     const auto n = static_cast<int>(group.size());
     std::vector<std::vector<OpId>> sent(group.size()), arrived(group.size());
     for (int apart = 1; apart < n; ++apart) {
       for (int rank = 0; rank < n; ++rank) {
         const int to = (rank + apart) % n;
-        const auto op = builder.Send(
-            group[rank], group[to], {&chunk, 1}, Mode::kScratch,
-            RoutesOf(topology, group[rank], group[to], /*halves=*/false)[0]);
+        const std::vector<LinkId> route =
+            RouteOf(topology, group[rank], group[to]);
+        const auto op = builder.Send({.from = group[rank],
+                                      .to = group[to],
+                                      .chunks = {&chunk, 1},
+                                      .mode = Mode::kScratch,
+                                      .route = route});
         if (!op) continue;
         sent[rank].push_back(*op);
         arrived[to].push_back(*op);

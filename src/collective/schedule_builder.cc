@@ -4,110 +4,115 @@
 #include <cstdlib>
 
 #include "base/check.h"
+#include "collective/groups.h"
+#include "topology/distance.h"
 #include "topology/routing.h"
 
 namespace podsim {
+namespace {
 
-ChunkParties PartiesOf(CollectiveKind kind, ChipId root, ChipId owner,
-                       ChipId target) {
-  switch (kind) {
-    case CollectiveKind::kAllReduce:
-      return {{}, {}};
-    case CollectiveKind::kAllGather:
-      return {owner, {}};
-    case CollectiveKind::kReduceScatter:
-      return {{}, owner};
-    case CollectiveKind::kAllToAll:
-    case CollectiveKind::kCollectivePermute:
-      return {owner, target};
-    case CollectiveKind::kBroadcast:
-      return {root, {}};
-    case CollectiveKind::kReduce:
-      return {{}, root};
-    case CollectiveKind::kGather:
-      return {owner, root};
-    case CollectiveKind::kScatter:
-      return {root, owner};
-  }
-  return {{}, {}};
+void SortOut(std::vector<OpId>& waits) {
+  std::sort(waits.begin(), waits.end());
+  waits.erase(std::unique(waits.begin(), waits.end()), waits.end());
 }
 
-ScheduleBuilder::ScheduleBuilder(CollectiveMeaning meaning, const Topology&)
-    : whole_{.schedule = {}, .meaning = std::move(meaning)} {}
+}  // namespace
 
-std::uint32_t ScheduleBuilder::AddChunk(std::uint32_t group,
-                                        std::uint32_t owner, Bytes bytes,
-                                        std::optional<std::uint32_t> target) {
-  const auto& meaning = whole_.meaning;
-  const auto& members = meaning.groups[group];
-  ChipId root = members[0];
-  if (meaning.root) {
-    // Every group has its root at the same rank.
-    for (const auto& other : meaning.groups) {
-      const auto found =
-          std::find(other.begin(), other.end(), ChipId(*meaning.root));
-      if (found != other.end()) root = members[found - other.begin()];
+ScheduleBuilder::ScheduleBuilder(const Collective& collective,
+                                 std::vector<std::vector<ChipId>> groups)
+    : kind_(FindKindParties(ToText(collective.kind))),
+      whole_{.schedule = {},
+             .meaning = MeaningWithoutChunks(collective, std::move(groups))} {
+  const auto& root = whole_.meaning.root;
+  if (root) root_ = *RankOf(ChipId(*root), whole_.meaning.groups);
+  for (const auto& group : whole_.meaning.groups) {
+    for (std::uint32_t rank = 0; rank < group.size(); ++rank) {
+      const std::uint32_t chip = group[rank].value();
+      if (rank_of_.size() <= chip) rank_of_.resize(chip + 1);
+      rank_of_[chip] = rank;
     }
   }
-  const ChunkParties parties =
-      PartiesOf(ParseCollectiveKind(meaning.kind, ""), root, members[owner],
-                members[target.value_or(owner)]);
-  whole_.meaning.chunks.push_back({.group = group,
-                                   .owner = owner,
-                                   .bytes = bytes,
-                                   .contributor = parties.contributor,
-                                   .receiver = parties.receiver});
-  return static_cast<std::uint32_t>(meaning.chunks.size() - 1);
 }
 
-Bytes ScheduleBuilder::BytesOf(std::span<const std::uint32_t> chunks) const {
-  Bytes sum;
-  for (const std::uint32_t chunk : chunks) {
-    sum = sum + whole_.meaning.chunks[chunk].bytes;
+std::uint32_t ScheduleBuilder::AddChunk(std::size_t group, int owner,
+                                        Bytes bytes, int target) {
+  std::vector<Chunk>& chunks = whole_.meaning.chunks;
+  chunks.push_back(MakeChunk(*kind_, groups()[group],
+                             static_cast<std::uint32_t>(group),
+                             static_cast<std::uint32_t>(owner), bytes, root_,
+                             static_cast<std::uint32_t>(target)));
+  return static_cast<std::uint32_t>(chunks.size() - 1);
+}
+
+void ScheduleBuilder::AddWriter(ChipId chip, std::uint32_t chunk, OpId op,
+                                bool overwrites) {
+  if (writers_.size() <= chunk) writers_.resize(chunk + 1);
+  auto& by_rank = writers_[chunk];
+  if (by_rank.empty()) {
+    const std::uint32_t group = whole_.meaning.chunks[chunk].group;
+    by_rank.assign(groups()[group].size(), kNone);
   }
-  return sum;
+  std::uint32_t& newest = by_rank[rank_of_[chip.value()]];
+  pool_.push_back({op, overwrites ? kNone : newest});
+  newest = static_cast<std::uint32_t>(pool_.size() - 1);
 }
 
-std::optional<OpId> ScheduleBuilder::Send(ChipId from, ChipId to,
-                                          std::span<const std::uint32_t> chunks,
-                                          Mode mode,
-                                          std::span<const LinkId> route,
-                                          std::span<const OpId> after) {
-  std::vector<std::uint32_t> kept;
+void ScheduleBuilder::AddWriters(ChipId chip, std::uint32_t chunk,
+                                 std::vector<OpId>& waits) const {
+  if (writers_.size() <= chunk || writers_[chunk].empty()) return;
+  std::uint32_t at = writers_[chunk][rank_of_[chip.value()]];
+  for (; at != kNone; at = pool_[at].next) waits.push_back(pool_[at].op);
+}
+
+// Runs of consecutive chunks; those of one chunk are made once.
+PatternId ScheduleBuilder::PatternOf(std::span<const std::uint32_t> chunks) {
+  if (chunks.size() == 1) {
+    if (alone_.size() <= chunks[0]) alone_.resize(chunks[0] + 1);
+    auto& known = alone_[chunks[0]];
+    const ChunkRun run{chunks[0], 1};
+    if (!known) known = whole_.schedule.AddRuns({&run, 1});
+    return *known;
+  }
   std::vector<ChunkRun> runs;
   for (const std::uint32_t chunk : chunks) {
-    if (whole_.meaning.chunks[chunk].bytes.value() == 0) continue;
-    kept.push_back(chunk);
     if (!runs.empty() && runs.back().first + runs.back().count == chunk) {
       ++runs.back().count;
     } else {
       runs.push_back({chunk, 1});
     }
   }
-  if (kept.empty()) return std::nullopt;
+  return whole_.schedule.AddRuns(runs);
+}
+
+std::optional<OpId> ScheduleBuilder::Send(const Message& message,
+                                          std::span<const OpId> after) {
+  const std::vector<Chunk>& known = whole_.meaning.chunks;
+  std::vector<std::uint32_t> kept;
   std::vector<OpId> waits(after.begin(), after.end());
-  for (const std::uint32_t chunk : kept) {
-    const auto& writers = Writers(from, chunk);
-    waits.insert(waits.end(), writers.begin(), writers.end());
+  Bytes bytes;
+  for (const std::uint32_t chunk : message.chunks) {
+    if (known[chunk].bytes.value() == 0) continue;
+    kept.push_back(chunk);
+    bytes = bytes + known[chunk].bytes;
+    AddWriters(message.from, chunk, waits);
   }
-  std::sort(waits.begin(), waits.end());
-  waits.erase(std::unique(waits.begin(), waits.end()), waits.end());
+  if (kept.empty()) return std::nullopt;
+  SortOut(waits);
   const OpId op =
-      whole_.schedule.Add({.src = from,
-                           .dst = to,
-                           .chunks = {whole_.schedule.AddRuns(runs), from},
-                           .bytes = BytesOf(kept),
-                           .mode = mode},
-                          route, waits);
-  scratch_.resize(op.value() + 1);
-  if (mode == Mode::kScratch) {
+      whole_.schedule.Add({.src = message.from,
+                           .dst = message.to,
+                           .chunks = {PatternOf(kept), message.from},
+                           .bytes = bytes,
+                           .mode = message.mode,
+                           .lane = message.lane},
+                          message.route, waits);
+  if (message.mode == Mode::kScratch) {
     scratch_[op.value()] = std::move(kept);
     return op;
   }
   for (const std::uint32_t chunk : kept) {
-    auto& writers = Writers(to, chunk);
-    if (mode == Mode::kCopy) writers.clear();
-    writers.push_back(op);
+    if (known[chunk].receiver == message.to) continue;
+    AddWriter(message.to, chunk, op, message.mode == Mode::kCopy);
   }
   return op;
 }
@@ -116,40 +121,55 @@ OpId ScheduleBuilder::AddScratch(OpId transfer, std::span<const OpId> after) {
   const ChipId chip = whole_.schedule.dst(transfer);
   std::vector<OpId> waits(after.begin(), after.end());
   waits.push_back(transfer);
-  std::sort(waits.begin(), waits.end());
-  waits.erase(std::unique(waits.begin(), waits.end()), waits.end());
+  SortOut(waits);
   const OpId op = whole_.schedule.AddLocal(
       chip, whole_.schedule.chunks(transfer), transfer, Seconds(0), waits);
-  scratch_.resize(op.value() + 1);
-  for (const std::uint32_t chunk : scratch_[transfer.value()]) {
-    Writers(chip, chunk).push_back(op);
+  for (const std::uint32_t chunk : scratch_.at(transfer.value())) {
+    AddWriter(chip, chunk, op, /*overwrites=*/false);
   }
   return op;
 }
 
 WholeSchedule ScheduleBuilder::Finish() && { return std::move(whole_); }
 
+std::vector<LinkId> RouteOf(const Topology& topology, ChipId from, ChipId to) {
+  const auto route = Route(topology, from, to, TieRule::kParity);
+  CHECK(route.has_value()) << "no way from chip " << from.value() << " to "
+                           << to.value();
+  return *route;
+}
+
 std::vector<std::vector<LinkId>> RoutesOf(const Topology& topology, ChipId from,
                                           ChipId to, bool halves) {
-  const auto route = [&](TieRule tie) {
-    const auto links = Route(topology, from, to, tie);
-    CHECK(links.has_value())
-        << "no way from chip " << from.value() << " to " << to.value();
-    return *links;
-  };
-  if (!halves || !topology.is_grid() || topology.twisted() ||
-      !topology.healthy()) {
-    return {route(TieRule::kParity)};
-  }
-  const Coordinates a = topology.CoordinatesOf(from);
-  const Coordinates b = topology.CoordinatesOf(to);
-  for (int axis = 0; axis < topology.ici_axes(); ++axis) {
-    const GridAxis& along = topology.axes()[axis];
-    if (along.wrap && 2 * std::abs(a[axis] - b[axis]) == along.size) {
-      return {route(TieRule::kPlus), route(TieRule::kMinus)};
+  if (halves && topology.is_grid() && !topology.twisted() &&
+      topology.healthy()) {
+    const Coordinates a = topology.CoordinatesOf(from);
+    const Coordinates b = topology.CoordinatesOf(to);
+    for (int axis = 0; axis < topology.ici_axes(); ++axis) {
+      const GridAxis& along = topology.axes()[axis];
+      if (along.wrap && 2 * std::abs(a[axis] - b[axis]) == along.size) {
+        return {*Route(topology, from, to, TieRule::kPlus),
+                *Route(topology, from, to, TieRule::kMinus)};
+      }
     }
   }
-  return {route(TieRule::kParity)};
+  return {RouteOf(topology, from, to)};
+}
+
+std::optional<std::string> WhyUnreachable(const Collective& collective,
+                                          const Topology& topology) {
+  if (topology.healthy() && topology.slices() == 1) return std::nullopt;
+  for (const auto& group : GroupsOf(collective, topology)) {
+    const std::vector<int> hops = HopsFrom(topology, group[0]);
+    for (const ChipId chip : group) {
+      const bool back =
+          Route(topology, chip, group[0], TieRule::kParity).has_value();
+      if (hops[chip.value()] >= 0 && back) continue;
+      return "chips " + std::to_string(group[0].value()) + " and " +
+             std::to_string(chip.value()) + " cannot reach each other over ICI";
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace podsim

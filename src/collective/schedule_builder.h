@@ -8,57 +8,84 @@
 #include <vector>
 
 #include "collective/lowering.h"
+#include "schedule/chunk_parties.h"
 
 namespace podsim {
 
+// What a transfer of a ScheduleBuilder carries, and how.
+struct Message {
+  ChipId from;
+  ChipId to;
+  std::span<const std::uint32_t> chunks;
+  Mode mode = Mode::kCopy;
+  std::span<const LinkId> route;
+  std::uint16_t lane = 0;
+};
+
 // Builds schedules without symmetry by the common rules: chunks of no bytes are
 // dropped, a transfer without any left is not made, and it waits for all that
-// wrote what it reads at its source (of sums: all adds so far).
+// wrote what it reads at its source (of sums: all adds so far). Nobody passes a
+// chunk on from where it is due in the end.
 class ScheduleBuilder {
  public:
-  // The meaning lists the groups; chunks are added one by one.
-  ScheduleBuilder(CollectiveMeaning meaning, const Topology& topology);
+  ScheduleBuilder(const Collective& collective,
+                  std::vector<std::vector<ChipId>> groups);
 
-  // Of the group, for this owner; who contributes and receives follows from the
-  // kind. `target`: rank, of the kinds whose chunks have one.
-  std::uint32_t AddChunk(std::uint32_t group, std::uint32_t owner, Bytes bytes,
-                         std::optional<std::uint32_t> target = {});
+  const std::vector<std::vector<ChipId>>& groups() const {
+    return whole_.meaning.groups;
+  }
+  int root() const { return static_cast<int>(root_); }  // rank; 0 if none
 
-  // nullopt: nothing to send. `after`: waits besides those for data.
-  std::optional<OpId> Send(ChipId from, ChipId to,
-                           std::span<const std::uint32_t> chunks, Mode mode,
-                           std::span<const LinkId> route,
+  // Owner and target are ranks of the group; the target matters for the kinds
+  // that have one.
+  std::uint32_t AddChunk(std::size_t group, int owner, Bytes bytes,
+                         int target = 0);
+
+  // nullopt: nothing to send. `after`: what it waits for besides data.
+  std::optional<OpId> Send(const Message& message,
                            std::span<const OpId> after = {});
   // Adds what a scratch transfer left at its destination.
   OpId AddScratch(OpId transfer, std::span<const OpId> after);
 
-  Bytes BytesOf(std::span<const std::uint32_t> chunks) const;
   WholeSchedule Finish() &&;
 
  private:
-  std::vector<OpId>& Writers(ChipId chip, std::uint32_t chunk) {
-    return writers_[std::uint64_t{chip.value()} << 32 | chunk];
-  }
+  // What has written a chunk at a chip since it was last overwritten: a list in
+  // pool_, newest first.
+  struct Writer {
+    OpId op;
+    std::uint32_t next;
+  };
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+  void AddWriter(ChipId chip, std::uint32_t chunk, OpId op, bool overwrites);
+  void AddWriters(ChipId chip, std::uint32_t chunk,
+                  std::vector<OpId>& waits) const;
+  PatternId PatternOf(std::span<const std::uint32_t> chunks);
 
+  const KindParties* kind_;
+  std::uint32_t root_ = 0;
   WholeSchedule whole_;
-  std::vector<std::vector<std::uint32_t>> scratch_;  // chunks, by op
-  std::unordered_map<std::uint64_t, std::vector<OpId>> writers_;
+  // Chunks of the scratch transfers, by op.
+  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> scratch_;
+  std::vector<std::uint32_t> rank_of_;               // by chip
+  std::vector<std::vector<std::uint32_t>> writers_;  // by chunk, then by rank
+  std::vector<Writer> pool_;
+  std::vector<std::optional<PatternId>> alone_;  // patterns of single chunks
 };
 
-// Who contributes to and who must receive a chunk of this kind; nullopt: all.
-struct ChunkParties {
-  std::optional<ChipId> contributor;
-  std::optional<ChipId> receiver;
-};
-ChunkParties PartiesOf(CollectiveKind kind, ChipId root, ChipId owner,
-                       ChipId target);
-
-// The routes of one message between ranks: one, or where an axis is tied (half
-// of an even ring away) and `halves` asks for it, two of half the bytes each: +
-// on all tied axes and - on all of them, which is translation invariant and
-// balanced. Otherwise ties go by parity.
+// The routes of one message: one, or where an axis is tied (half of an even
+// ring away) and `halves` asks for it, two of half the bytes each: + on all
+// tied axes and - on all of them, which is translation invariant and balanced.
+// Otherwise ties go by parity.
 std::vector<std::vector<LinkId>> RoutesOf(const Topology& topology, ChipId from,
                                           ChipId to, bool halves);
+
+// The route by parity of ties; there is one (CHECK).
+std::vector<LinkId> RouteOf(const Topology& topology, ChipId from, ChipId to);
+
+// Why some chips of a group cannot reach each other; nullopt: they all can.
+std::optional<std::string> WhyUnreachable(const Collective& collective,
+                                          const Topology& topology);
 
 }  // namespace podsim
 

@@ -1,5 +1,6 @@
 #include "collective/groups.h"
 #include "collective/lowerings.h"
+#include "collective/schedule_builder.h"
 #include "schedule/chunk_split.h"
 
 namespace podsim {
@@ -47,33 +48,26 @@ WholeSchedule BuildSplitShift(const Collective& collective,
   const double n = topology.axes()[axis].size;
   const double shares[] = {(n - by) / n, by / n};
   const std::vector<Bytes> sizes = SplitByFractions(collective.payload, shares);
-  WholeSchedule whole{.schedule = {},
-                      .meaning = MeaningWithoutChunks(
-                          collective, GroupsOf(collective, topology))};
+  ScheduleBuilder builder(collective, GroupsOf(collective, topology));
   for (const ChipPair& pair : PairsOf(collective, topology)) {
     for (const Sign sign : {Sign::kPlus, Sign::kMinus}) {
       const bool forward = sign == Sign::kPlus;
-      const Bytes bytes = sizes[forward ? 0 : 1];
-      const ChunkRun run{
-          static_cast<std::uint32_t>(whole.meaning.chunks.size()), 1};
       // Rank = chip id: the slice is healthy.
-      whole.meaning.chunks.push_back({.group = 0,
-                                      .owner = pair.from.value(),
-                                      .bytes = bytes,
-                                      .contributor = pair.from,
-                                      .receiver = pair.to});
-      if (bytes.value() == 0) continue;
-      const int hops = forward ? by : topology.axes()[axis].size - by;
-      whole.schedule.Add(
-          {.src = pair.from,
-           .dst = pair.to,
-           .chunks = {whole.schedule.AddRuns({&run, 1}), pair.from},
-           .bytes = bytes,
-           .lane = static_cast<std::uint16_t>(forward ? 0 : 1)},
-          Straight(topology, pair.from, axis, sign, hops), {});
+      const std::uint32_t chunk = builder.AddChunk(
+          0, static_cast<int>(pair.from.value()), sizes[forward ? 0 : 1],
+          static_cast<int>(pair.to.value()));
+      const std::vector<LinkId> route =
+          Straight(topology, pair.from, axis, sign,
+                   forward ? by : topology.axes()[axis].size - by);
+      builder.Send({.from = pair.from,
+                    .to = pair.to,
+                    .chunks = {&chunk, 1},
+                    .mode = Mode::kCopy,
+                    .route = route,
+                    .lane = static_cast<std::uint16_t>(forward ? 0 : 1)});
     }
   }
-  return whole;
+  return std::move(builder).Finish();
 }
 
 std::uint64_t CountSplitShift(const Collective& collective,

@@ -1,128 +1,56 @@
 #include "collective/tree.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/check.h"
 #include "collective/groups.h"
+#include "collective/schedule_builder.h"
 #include "schedule/chunk_split.h"
-#include "topology/distance.h"
-#include "topology/routing.h"
 
 namespace podsim {
 namespace {
 
-// Ops of one pipeline: emitted group by group, tree by tree.
-class PipelineBuilder {
- public:
-  PipelineBuilder(const Collective& collective, WholeSchedule& whole)
-      : whole_(whole),
-        reduces_(collective.kind != CollectiveKind::kBroadcast),
-        broadcasts_(collective.kind != CollectiveKind::kReduce) {}
+using Lanes = std::vector<std::optional<OpId>>;  // the last op, by rank
 
-  // Chunk j of the tree is chunk first_chunk + j of the schedule.
-  void AddTree(const std::vector<ChipId>& group, const Tree& tree, int index,
-               std::uint32_t first_chunk, const std::vector<Bytes>& sizes) {
-    const std::vector<int> order = BreadthFirst(tree, group);
-    // What the root waits for, by chunk: the sums that arrive there.
-    std::vector<std::vector<OpId>> complete(sizes.size());
-    if (reduces_) {
-      complete = AddUp(group, tree, index, first_chunk, sizes, order);
-    }
-    if (broadcasts_) {
-      AddDown(group, tree, index, first_chunk, sizes, order, complete);
-    }
+std::span<const OpId> LastOf(const std::optional<OpId>& lane) {
+  return lane ? std::span(&*lane, 1) : std::span<const OpId>();
+}
+
+std::uint16_t LaneOf(std::size_t tree, bool up) {
+  return static_cast<std::uint16_t>(2 * tree + (up ? 1 : 0));
+}
+
+// Every rank adds the chunk, with what its children have added, at its parent.
+void SendUp(const std::vector<ChipId>& group, const Tree& tree,
+            const std::vector<int>& order, std::uint32_t chunk,
+            std::uint16_t lane, Lanes& last, ScheduleBuilder& builder) {
+  for (std::size_t k = order.size() - 1; k > 0; --k) {
+    const int rank = order[k];
+    last[rank] = builder.Send({.from = group[rank],
+                               .to = group[tree.parent[rank]],
+                               .chunks = {&chunk, 1},
+                               .mode = Mode::kReduce,
+                               .route = tree.up[rank],
+                               .lane = lane},
+                              LastOf(last[rank]));
   }
+}
 
- private:
-  std::vector<std::vector<OpId>> AddUp(const std::vector<ChipId>& group,
-                                       const Tree& tree, int index,
-                                       std::uint32_t first_chunk,
-                                       const std::vector<Bytes>& sizes,
-                                       const std::vector<int>& order) {
-    std::vector<std::vector<OpId>> complete(sizes.size());
-    std::vector<std::optional<OpId>> lane(group.size());  // to the parent
-    for (std::size_t j = 0; j < sizes.size(); ++j) {
-      if (sizes[j].value() == 0) continue;
-      std::vector<std::vector<OpId>> arrived(group.size());
-      for (std::size_t k = order.size() - 1; k > 0; --k) {
-        const int rank = order[k];
-        const int parent = tree.parent[rank];
-        std::vector<OpId>& after = arrived[rank];
-        if (lane[rank]) after.push_back(*lane[rank]);
-        lane[rank] =
-            Send(group[rank], group[parent], tree.up[rank], first_chunk + j,
-                 sizes[j], Mode::kReduce, LaneOf(index, /*up=*/true), after);
-        arrived[parent].push_back(*lane[rank]);
-      }
-      complete[j] = arrived[order[0]];
-    }
-    return complete;
+// Every rank gets the chunk from its parent; a parent comes before its
+// children.
+void SendDown(const std::vector<ChipId>& group, const Tree& tree,
+              const std::vector<int>& order, std::uint32_t chunk,
+              std::uint16_t lane, Lanes& last, ScheduleBuilder& builder) {
+  for (std::size_t k = 1; k < order.size(); ++k) {
+    const int rank = order[k];
+    last[rank] = builder.Send({.from = group[tree.parent[rank]],
+                               .to = group[rank],
+                               .chunks = {&chunk, 1},
+                               .mode = Mode::kCopy,
+                               .route = tree.down[rank],
+                               .lane = lane},
+                              LastOf(last[rank]));
   }
-
-  void AddDown(const std::vector<ChipId>& group, const Tree& tree, int index,
-               std::uint32_t first_chunk, const std::vector<Bytes>& sizes,
-               const std::vector<int>& order,
-               const std::vector<std::vector<OpId>>& complete) {
-    std::vector<std::optional<OpId>> lane(group.size());  // by child
-    std::vector<std::vector<OpId>> arrival(group.size());
-    for (std::size_t j = 0; j < sizes.size(); ++j) {
-      if (sizes[j].value() == 0) continue;
-      arrival[order[0]] = complete[j];
-      // Breadth first, so that a parent comes before its children.
-      for (std::size_t k = 1; k < order.size(); ++k) {
-        const int rank = order[k];
-        const int parent = tree.parent[rank];
-        std::vector<OpId> after = arrival[parent];
-        if (lane[rank]) after.push_back(*lane[rank]);
-        lane[rank] =
-            Send(group[parent], group[rank], tree.down[rank], first_chunk + j,
-                 sizes[j], Mode::kCopy, LaneOf(index, /*up=*/false), after);
-        arrival[rank] = {*lane[rank]};
-      }
-    }
-  }
-
-  static std::uint16_t LaneOf(int tree, bool up) {
-    return static_cast<std::uint16_t>(2 * tree + (up ? 1 : 0));
-  }
-
-  OpId Send(ChipId from, ChipId to, const std::vector<LinkId>& route,
-            std::size_t chunk, Bytes bytes, Mode mode, std::uint16_t lane,
-            const std::vector<OpId>& after) {
-    // One run per chunk, made when first used.
-    if (patterns_.size() <= chunk) patterns_.resize(chunk + 1);
-    if (!patterns_[chunk]) {
-      const ChunkRun run{static_cast<std::uint32_t>(chunk), 1};
-      patterns_[chunk] = whole_.schedule.AddRuns({&run, 1});
-    }
-    return whole_.schedule.Add({.src = from,
-                                .dst = to,
-                                .chunks = {*patterns_[chunk], from},
-                                .bytes = bytes,
-                                .mode = mode,
-                                .lane = lane},
-                               route, after);
-  }
-
-  WholeSchedule& whole_;
-  bool reduces_;
-  bool broadcasts_;
-  std::vector<std::optional<PatternId>> patterns_;
-};
-
-Chunk MakeChunk(const Collective& collective, std::uint32_t group, int root,
-                ChipId root_chip, Bytes bytes) {
-  Chunk chunk{.group = group,
-              .owner = static_cast<std::uint32_t>(root),
-              .bytes = bytes,
-              .contributor = {},
-              .receiver = {}};
-  if (collective.kind == CollectiveKind::kBroadcast) {
-    chunk.contributor = root_chip;
-  }
-  if (collective.kind == CollectiveKind::kReduce) chunk.receiver = root_chip;
-  return chunk;
 }
 
 }  // namespace
@@ -135,12 +63,8 @@ Tree MakeTree(const std::vector<int>& parent, const std::vector<ChipId>& group,
   for (std::size_t rank = 0; rank < group.size(); ++rank) {
     if (parent[rank] < 0) continue;
     const ChipId above = group[parent[rank]];
-    const auto down = Route(topology, above, group[rank], TieRule::kParity);
-    const auto up = Route(topology, group[rank], above, TieRule::kParity);
-    CHECK(down && up) << "no way between chips " << above.value() << " and "
-                      << group[rank].value();
-    tree.down[rank] = *down;
-    tree.up[rank] = *up;
+    tree.down[rank] = RouteOf(topology, above, group[rank]);
+    tree.up[rank] = RouteOf(topology, group[rank], above);
   }
   return tree;
 }
@@ -187,29 +111,34 @@ int Depth(const std::vector<int>& parent) {
 WholeSchedule BuildPipeline(const Collective& collective,
                             std::vector<std::vector<ChipId>> groups,
                             const Trees& trees, int chunks) {
-  WholeSchedule whole{.schedule = {},
-                      .meaning = MeaningWithoutChunks(collective, groups)};
-  PipelineBuilder builder(collective, whole);
-  for (std::size_t g = 0; g < groups.size(); ++g) {
+  ScheduleBuilder builder(collective, std::move(groups));
+  for (std::size_t g = 0; g < trees.size(); ++g) {
+    const std::vector<ChipId> group = builder.groups()[g];
     const std::vector<Bytes> parts =
         SplitEvenly(collective.payload, static_cast<int>(trees[g].size()));
     for (std::size_t t = 0; t < trees[g].size(); ++t) {
-      const auto first =
-          static_cast<std::uint32_t>(whole.meaning.chunks.size());
-      const std::vector<Bytes> sizes = SplitEvenly(parts[t], chunks);
-      const auto& parent = trees[g][t].parent;
-      const auto root = static_cast<int>(
-          std::find(parent.begin(), parent.end(), -1) - parent.begin());
-      for (const Bytes size : sizes) {
-        whole.meaning.chunks.push_back(MakeChunk(collective,
-                                                 static_cast<std::uint32_t>(g),
-                                                 root, groups[g][root], size));
+      const Tree& tree = trees[g][t];
+      const std::vector<int> order = BreadthFirst(tree, group);
+      std::vector<std::uint32_t> ids;
+      for (const Bytes size : SplitEvenly(parts[t], chunks)) {
+        ids.push_back(builder.AddChunk(g, order[0], size));
       }
-      builder.AddTree(groups[g], trees[g][t], static_cast<int>(t), first,
-                      sizes);
+      if (collective.kind != CollectiveKind::kBroadcast) {
+        Lanes last(group.size());
+        for (const std::uint32_t chunk : ids) {
+          SendUp(group, tree, order, chunk, LaneOf(t, /*up=*/true), last,
+                 builder);
+        }
+      }
+      if (collective.kind == CollectiveKind::kReduce) continue;
+      Lanes last(group.size());
+      for (const std::uint32_t chunk : ids) {
+        SendDown(group, tree, order, chunk, LaneOf(t, /*up=*/false), last,
+                 builder);
+      }
     }
   }
-  return whole;
+  return std::move(builder).Finish();
 }
 
 std::uint64_t CountPipeline(const Collective& collective,
@@ -251,27 +180,6 @@ int BestChunks(const Collective& collective, const Slice& slice, int depth,
     }
   }
   return best;
-}
-
-std::vector<CollectiveKind> TreeKinds() {
-  return {CollectiveKind::kAllReduce, CollectiveKind::kBroadcast,
-          CollectiveKind::kReduce};
-}
-
-std::optional<std::string> WhyUnreachable(const Collective& collective,
-                                          const Topology& topology) {
-  if (topology.healthy() && topology.slices() == 1) return std::nullopt;
-  for (const auto& group : GroupsOf(collective, topology)) {
-    const std::vector<int> hops = HopsFrom(topology, group[0]);
-    for (const ChipId chip : group) {
-      const bool back =
-          Route(topology, chip, group[0], TieRule::kParity).has_value();
-      if (hops[chip.value()] >= 0 && back) continue;
-      return "chips " + std::to_string(group[0].value()) + " and " +
-             std::to_string(chip.value()) + " cannot reach each other over ICI";
-    }
-  }
-  return std::nullopt;
 }
 
 }  // namespace podsim

@@ -59,13 +59,6 @@ Seconds PipelineTime(const Collective& collective, const Slice& slice,
 int BestChunks(const Collective& collective, const Slice& slice, int depth,
                int trees);
 
-// Kinds that trees can do.
-std::vector<CollectiveKind> TreeKinds();
-
-// Why the trees' routes do not exist: unreachable chips of a broken slice.
-std::optional<std::string> WhyUnreachable(const Collective& collective,
-                                          const Topology& topology);
-
 }  // namespace podsim
 
 #endif  // PODSIM_COLLECTIVE_TREE_H_

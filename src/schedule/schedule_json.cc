@@ -1,41 +1,21 @@
+// Reader of podsim-schedule/1 files.
 #include "schedule/schedule_json.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <unordered_map>
 
 #include "base/error.h"
 #include "base/json_reader.h"
 #include "base/text.h"
+#include "schedule/chunk_parties.h"
 
 namespace podsim {
 namespace {
 
-// Who contributes to a chunk and who receives it, by kind.
-enum class Party { kAll, kOwner, kTarget, kRoot };
-struct KindRow {
-  const char* name;
-  Party contributor;
-  Party receiver;
-};
-constexpr KindRow kKinds[] = {
-    {"all-reduce", Party::kAll, Party::kAll},
-    {"all-gather", Party::kOwner, Party::kAll},
-    {"reduce-scatter", Party::kAll, Party::kOwner},
-    {"all-to-all", Party::kOwner, Party::kTarget},
-    {"ragged-all-to-all", Party::kOwner, Party::kTarget},
-    {"collective-permute", Party::kOwner, Party::kTarget},
-    {"broadcast", Party::kRoot, Party::kAll},
-    {"reduce", Party::kAll, Party::kRoot},
-    {"gather", Party::kOwner, Party::kRoot},
-    {"scatter", Party::kRoot, Party::kOwner},
-};
-
-const KindRow* FindKind(const std::string& name) {
-  for (const KindRow& row : kKinds) {
-    if (name == row.name) return &row;
-  }
-  return nullptr;
+std::vector<std::string> KnownKinds() {
+  std::vector<std::string> names;
+  for (const KindParties& row : AllKindParties()) names.emplace_back(row.kind);
+  return names;
 }
 
 class Reader {
@@ -67,15 +47,14 @@ class Reader {
   void ReadCollective(const JsonValue& json) {
     json.RejectUnknownKeys({"kind", "bytes", "groups", "root"});
     const JsonValue kind = json.Get("kind");
-    kind_ = FindKind(kind.AsString());
+    kind_ = FindKindParties(kind.AsString());
     if (kind_ == nullptr) {
       kind.Fail("unknown collective \"" + kind.AsString() +
-                "\"; did you mean \"" +
-                Nearest(kind.AsString(), ScheduleFileKinds()) +
-                "\"? (known: " + Join(ScheduleFileKinds(), ", ") + ")");
+                "\"; did you mean \"" + Nearest(kind.AsString(), KnownKinds()) +
+                "\"? (known: " + Join(KnownKinds(), ", ") + ")");
     }
     CollectiveMeaning& meaning = file_.meaning;
-    meaning.kind = kind_->name;
+    meaning.kind = kind_->kind;
     meaning.payload = Bytes(json.Get("bytes").AsInteger(0, INT64_MAX));
     std::vector<bool> used(file_.slice.topology.chips());
     for (const JsonValue& group : json.Get("groups").Elements()) {
@@ -92,9 +71,7 @@ class Reader {
     }
     const auto root = json.Find("root");
     if (root && !root->is_null()) meaning.root = ReadChip(*root).value();
-    const bool rooted =
-        kind_->contributor == Party::kRoot || kind_->receiver == Party::kRoot;
-    if (!rooted) return;
+    if (!kind_->rooted()) return;
     if (!meaning.root) json.Fail("missing key \"root\"");
     FindRootRank(json, *root);
   }
@@ -102,75 +79,54 @@ class Reader {
   // Every group has its root at the rank that the root has in its own.
   void FindRootRank(const JsonValue& json, const JsonValue& root) {
     const CollectiveMeaning& meaning = file_.meaning;
+    const auto rank = RankOf(ChipId(*meaning.root), meaning.groups);
+    if (!rank) root.Fail("expected a chip of a group, got " + root.Excerpt());
+    root_rank_ = *rank;
     for (const auto& group : meaning.groups) {
-      const auto found =
-          std::find(group.begin(), group.end(), ChipId(*meaning.root));
-      if (found == group.end()) continue;
-      root_rank_ = static_cast<std::size_t>(found - group.begin());
-      for (const auto& other : meaning.groups) {
-        if (root_rank_ < other.size()) continue;
-        json.Get("groups").Fail("the root has rank " +
-                                std::to_string(root_rank_) +
-                                " in its group, and a group has only " +
-                                std::to_string(other.size()) + " chips");
-      }
-      return;
+      if (root_rank_ < group.size()) continue;
+      json.Get("groups").Fail("the root has rank " +
+                              std::to_string(root_rank_) +
+                              " in its group, and a group has only " +
+                              std::to_string(group.size()) + " chips");
     }
-    root.Fail("expected a chip of a group, got " + root.Excerpt());
-  }
-
-  std::optional<ChipId> Resolve(Party party, std::uint32_t group, ChipId owner,
-                                std::optional<ChipId> target,
-                                const JsonValue& json) const {
-    switch (party) {
-      case Party::kAll:
-        return std::nullopt;
-      case Party::kOwner:
-        return owner;
-      case Party::kTarget:
-        if (!target) json.Fail("missing key \"target\"");
-        return target;
-      case Party::kRoot:
-        return file_.meaning.groups[group][root_rank_];
-    }
-    return std::nullopt;
   }
 
   void ReadChunk(const JsonValue& json) {
     json.RejectUnknownKeys({"owner", "bytes", "group", "target"});
-    Chunk chunk;
     const auto& groups = file_.meaning.groups;
-    if (const auto group = json.Find("group")) {
-      chunk.group = static_cast<std::uint32_t>(
-          group->AsInteger(0, static_cast<std::int64_t>(groups.size()) - 1));
+    std::uint32_t group = 0;
+    if (const auto entry = json.Find("group")) {
+      group = static_cast<std::uint32_t>(
+          entry->AsInteger(0, static_cast<std::int64_t>(groups.size()) - 1));
     } else if (groups.size() != 1) {
       json.Fail("missing key \"group\": there are " +
                 std::to_string(groups.size()) + " groups");
     }
-    const auto& members = groups[chunk.group];
-    const auto last = static_cast<std::int64_t>(members.size()) - 1;
-    chunk.owner =
-        static_cast<std::uint32_t>(json.Get("owner").AsInteger(0, last));
-    chunk.bytes = Bytes(json.Get("bytes").AsInteger(0, INT64_MAX));
-    if (chunk.bytes.value() > INT64_MAX - total_bytes_) {
+    const auto& members = groups[group];
+    const auto read_rank = [&](const JsonValue& rank) {
+      return static_cast<std::uint32_t>(
+          rank.AsInteger(0, static_cast<std::int64_t>(members.size()) - 1));
+    };
+    const std::uint32_t owner = read_rank(json.Get("owner"));
+    const Bytes bytes(json.Get("bytes").AsInteger(0, INT64_MAX));
+    if (bytes.value() > INT64_MAX - total_bytes_) {
       json.Fail("the chunks add up to more than 2^63 - 1 bytes");
     }
-    total_bytes_ += chunk.bytes.value();
-    std::optional<ChipId> target;
+    total_bytes_ += bytes.value();
+    std::uint32_t target = 0;
     if (const auto entry = json.Find("target")) {
-      target = members[static_cast<std::size_t>(entry->AsInteger(0, last))];
+      target = read_rank(*entry);
+    } else if (kind_->targeted()) {
+      json.Fail("missing key \"target\"");
     }
-    const ChipId owner = members[chunk.owner];
-    chunk.contributor =
-        Resolve(kind_->contributor, chunk.group, owner, target, json);
-    chunk.receiver = Resolve(kind_->receiver, chunk.group, owner, target, json);
-    file_.meaning.chunks.push_back(chunk);
+    file_.meaning.chunks.push_back(
+        MakeChunk(*kind_, members, group, owner, bytes, root_rank_, target));
   }
 
   // Chunks of one group cover the payload (blocks of an all-to-all need not:
   // the own block does not travel).
   void CheckPayload() {
-    if (kind_->receiver == Party::kTarget) return;
+    if (kind_->targeted()) return;
     std::vector<std::int64_t> sums(file_.meaning.groups.size());
     for (const Chunk& chunk : file_.meaning.chunks) {
       sums[chunk.group] += chunk.bytes.value();
@@ -345,125 +301,15 @@ class Reader {
 
   const JsonValue& json_;
   ScheduleFile& file_;
-  const KindRow* kind_ = nullptr;
+  const KindParties* kind_ = nullptr;
   std::unordered_map<std::string, LinkId> links_;
-  std::size_t root_rank_ = 0;     // of the rooted kinds
+  std::uint32_t root_rank_ = 0;   // of the rooted kinds
   std::int64_t total_bytes_ = 0;  // of all chunks
   std::int64_t byte_hops_ = 0;    // of the ops so far
   bool broken_ = false;           // the op being read
 };
 
-// ", \"target\": 3" for the kinds whose chunks have one.
-class TargetText {
- public:
-  TargetText(const CollectiveMeaning& meaning, const Topology& topology) {
-    const KindRow* kind = FindKind(meaning.kind);
-    if (kind == nullptr || kind->receiver != Party::kTarget) return;
-    rank_of_.resize(topology.chips());
-    for (const auto& group : meaning.groups) {
-      for (std::size_t rank = 0; rank < group.size(); ++rank) {
-        rank_of_[group[rank].value()] = rank;
-      }
-    }
-  }
-  std::string Of(const Chunk& chunk) const {
-    if (rank_of_.empty()) return "";
-    return ", \"target\": " + std::to_string(rank_of_[chunk.receiver->value()]);
-  }
-
- private:
-  std::vector<std::size_t> rank_of_;  // by chip
-};
-
-// Runs of chunk ids as "[[0,2],[5,1]]", adjacent ones joined.
-std::string ChunksText(const Schedule& schedule, ChunkSet set,
-                       const Topology& topology, std::uint32_t per_owner) {
-  std::vector<ChunkRun> runs;
-  ForEachRun(
-      schedule, set, topology, per_owner,
-      [&](std::uint32_t first, std::uint32_t count) {
-        if (!runs.empty() && runs.back().first + runs.back().count == first) {
-          runs.back().count += count;
-        } else {
-          runs.push_back({first, count});
-        }
-      });
-  std::string text = "[";
-  for (const ChunkRun& run : runs) {
-    if (text.size() > 1) text += ", ";
-    text += "[" + std::to_string(run.first) + ", " + std::to_string(run.count) +
-            "]";
-  }
-  return text + "]";
-}
-
-const char* ModeText(Mode mode) {
-  switch (mode) {
-    case Mode::kCopy:
-      return "copy";
-    case Mode::kReduce:
-      return "reduce";
-    case Mode::kScratch:
-      return "scratch";
-  }
-  return "";
-}
-
-std::string AfterText(const Schedule& schedule, OpId op) {
-  std::vector<OpId> after(schedule.after(op).begin(), schedule.after(op).end());
-  std::sort(after.begin(), after.end());
-  std::string text = "[";
-  for (const OpId wait : after) {
-    if (text.size() > 1) text += ", ";
-    text += std::to_string(wait.value());
-  }
-  return text + "]";
-}
-
-std::string OpText(const Schedule& schedule, OpId op, const Topology& topology,
-                   std::uint32_t per_owner) {
-  const std::string chip = std::to_string(schedule.src(op).value());
-  const std::string after = ", \"after\": " + AfterText(schedule, op) + "}";
-  const auto chunks = [&] {
-    return ", \"chunks\": " +
-           ChunksText(schedule, schedule.chunks(op), topology, per_owner);
-  };
-  switch (schedule.kind(op)) {
-    case OpKind::kTransfer: {
-      std::string route;
-      for (const LinkId link : schedule.route(op)) {
-        if (!route.empty()) route += ", ";
-        route += '"' + topology.NameOf(link) + '"';
-      }
-      return "{\"op\": \"transfer\", \"src\": " + chip +
-             ", \"dst\": " + std::to_string(schedule.dst(op).value()) +
-             ", \"mode\": \"" + ModeText(schedule.mode(op)) + "\"" + chunks() +
-             ", \"route\": [" + route +
-             "], \"lane\": " + std::to_string(schedule.lane(op)) + after;
-    }
-    case OpKind::kLocal:
-      return "{\"op\": \"local\", \"chip\": " + chip + chunks() +
-             ", \"scratch_of\": " +
-             std::to_string(schedule.scratch_of(op).value()) +
-             ", \"seconds\": " +
-             Significant(schedule.duration(op).value(), 17) + after;
-    case OpKind::kCompute:
-      return "{\"op\": \"compute\", \"chip\": " + chip + ", \"seconds\": " +
-             Significant(schedule.duration(op).value(), 17) + after;
-  }
-  return "";
-}
-
 }  // namespace
-
-const std::vector<std::string>& ScheduleFileKinds() {
-  static const std::vector<std::string> kinds = [] {
-    std::vector<std::string> names;
-    for (const KindRow& row : kKinds) names.emplace_back(row.name);
-    return names;
-  }();
-  return kinds;
-}
 
 ScheduleFile ReadScheduleFile(const std::string& path, SliceRequest request) {
   const JsonValue json = JsonValue::ReadFile(path);
@@ -484,47 +330,6 @@ ScheduleFile ReadScheduleFile(const std::string& path, SliceRequest request) {
                     .violations = {}};
   Reader(json, file).Read();
   return file;
-}
-
-void WriteSchedule(const Schedule& schedule, const CollectiveMeaning& meaning,
-                   const Slice& slice,
-                   const std::function<void(const std::string&)>& write) {
-  const Topology& topology = slice.topology;
-  const auto per_owner = static_cast<std::uint32_t>(meaning.chunks.size()) /
-                         static_cast<std::uint32_t>(topology.chips());
-  write("{\"format\": \"podsim-schedule/1\", \"slice\": " +
-        nlohmann::json(slice.spec).dump() +
-        ",\n \"collective\": {\"kind\": \"" + meaning.kind + "\", \"bytes\": " +
-        std::to_string(meaning.payload.value()) + ", \"groups\": [");
-  const char* separator = "";
-  for (const auto& group : meaning.groups) {
-    std::vector<std::string> chips;
-    for (const ChipId chip : group) {
-      chips.push_back(std::to_string(chip.value()));
-    }
-    write(separator + ("[" + Join(chips, ", ") + "]"));
-    separator = ", ";
-  }
-  write("], \"root\": " +
-        (meaning.root ? std::to_string(*meaning.root) : "null") +
-        "},\n \"chunks\": [");
-  separator = "\n  ";
-  const bool name_groups = meaning.groups.size() > 1;
-  const TargetText target(meaning, topology);
-  for (const Chunk& chunk : meaning.chunks) {
-    write(separator + ("{\"owner\": " + std::to_string(chunk.owner)) +
-          ", \"bytes\": " + std::to_string(chunk.bytes.value()) +
-          (name_groups ? ", \"group\": " + std::to_string(chunk.group) : "") +
-          target.Of(chunk) + "}");
-    separator = ",\n  ";
-  }
-  write("],\n \"ops\": [");
-  separator = "\n  ";
-  for (std::uint32_t op = 0; op < schedule.size(); ++op) {
-    write(separator + OpText(schedule, OpId(op), topology, per_owner));
-    separator = ",\n  ";
-  }
-  write("]}\n");
 }
 
 }  // namespace podsim

@@ -29,9 +29,6 @@ void WriteSchedule(const Schedule& schedule, const CollectiveMeaning& meaning,
                    const Slice& slice,
                    const std::function<void(const std::string&)>& write);
 
-// The kinds of collectives whose meaning a schedule file can state.
-const std::vector<std::string>& ScheduleFileKinds();
-
 }  // namespace podsim
 
 #endif  // PODSIM_SCHEDULE_SCHEDULE_JSON_H_

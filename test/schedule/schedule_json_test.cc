@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/json_reader.h"
+#include "schedule/chunk_parties.h"
 #include "schedule/verifier.h"
 #include "test/support/lowered.h"
 #include "test/support/temporary_file.h"
@@ -281,7 +282,7 @@ TEST_CASE("the contributors and receivers of every kind", "[schedule]") {
                       {"reduce", all, root},
                       {"gather", owner, root},
                       {"scatter", root, owner}};
-  CHECK(ScheduleFileKinds().size() == std::size(rows));
+  CHECK(AllKindParties().size() == std::size(rows));
   for (const Row& row : rows) {
     CAPTURE(row.kind);
     const bool pairs = row.receiver == target;
