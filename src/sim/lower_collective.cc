@@ -115,6 +115,7 @@ std::optional<double> TryTime(const LoweredCollective& lowered,
 
 LoweredCollective LowerWith(const LoweringSpec& spec,
                             const Collective& collective, const Slice& slice,
+                            const std::string& where,
                             const SimOptions& options) {
   LoweredCollective lowered{
       collective, Resolve(spec, collective, slice), {}, {}};
@@ -122,21 +123,15 @@ LoweredCollective LowerWith(const LoweringSpec& spec,
     lowered.program = Lower(lowered.spec, collective, slice.topology);
     return lowered;
   }
-  const std::uint64_t transfers =
-      CountSteps(lowered.spec, collective, slice.topology);
-  if (!FindLowering(spec.name)->attains && transfers > kMostBuilt) {
-    throw InputError(
-        "--lowering " + spec.name,
-        "up to " + std::to_string(transfers) +
-            " transfers of several hops are more than the " +
-            std::to_string(kMostBuilt) +
-            " that this version simulates one by one; take groups along some "
-            "axes (--axes), fewer chips, or --engine bound");
+  if (const auto reason =
+          WhyTooMany(lowered.spec, collective, slice.topology)) {
+    throw InputError(where, spec.name + ": " + *reason);
   }
-  RequireMemory(transfers, options, "--max-memory",
-                "take fewer chips or chunks");
-  lowered.whole = std::make_shared<const WholeSchedule>(
-      Build(lowered.spec, collective, slice.topology));
+  RequireMemory(CountSteps(lowered.spec, collective, slice.topology), options,
+                "--max-memory", "take fewer chips or chunks",
+                FindLowering(spec.name)->attains ? kBytesPerTransfer
+                                                 : kBytesPerFarTransfer);
+  lowered.whole = Build(lowered.spec, collective, slice.topology);
   return lowered;
 }
 
@@ -192,6 +187,25 @@ Schedule MakeSchedule(const LoweredCollective& lowered,
                        : Instantiate(*lowered.program, topology, fold, payload);
 }
 
+Schedule TakeSchedule(LoweredCollective& lowered, const Topology& topology,
+                      const Fold& fold, Bytes payload) {
+  return lowered.whole ? std::move(lowered.whole->schedule)
+                       : MakeSchedule(lowered, topology, fold, payload);
+}
+
+std::optional<std::string> WhyTooMany(const LoweringSpec& spec,
+                                      const Collective& collective,
+                                      const Topology& topology) {
+  if (HasProgram(spec) || FindLowering(spec.name)->attains) return std::nullopt;
+  const std::uint64_t transfers = CountSteps(spec, collective, topology);
+  if (transfers <= kMostBuilt) return std::nullopt;
+  return "up to " + std::to_string(transfers) +
+         " transfers of several hops are more than the " +
+         std::to_string(kMostBuilt) +
+         " that this version simulates one by one; take groups along some axes "
+         "(--axes), fewer chips, or --engine bound";
+}
+
 CollectiveMeaning MeaningOf(const LoweredCollective& lowered,
                             const Topology& topology) {
   return lowered.whole ? lowered.whole->meaning
@@ -244,7 +258,7 @@ LoweredCollective LowerCollective(const Collective& collective,
                                   ToText(collective.kind) +
                                   " here: " + *reason);
     }
-    return LowerWith(*spec, collective, slice, options);
+    return LowerWith(*spec, collective, slice, where, options);
   }
   std::vector<LoweringSpec> candidates;
   std::vector<NotApplicable> reasons;
@@ -258,7 +272,7 @@ LoweredCollective LowerCollective(const Collective& collective,
   }
   if (candidates.empty()) FailNothingApplies(collective, reasons, where);
   if (candidates.size() == 1) {
-    return LowerWith(candidates[0], collective, slice, options);
+    return LowerWith(candidates[0], collective, slice, where, options);
   }
   std::optional<LoweredCollective> best;
   std::optional<LoweringSpec> estimated;  // better, too large to try
@@ -281,7 +295,7 @@ LoweredCollective LowerCollective(const Collective& collective,
       continue;
     }
     LoweredCollective lowered =
-        LowerWith(candidate, collective, slice, SimOptions{});
+        LowerWith(candidate, collective, slice, where, SimOptions{});
     const std::optional<double> time = TryTime(lowered, slice);
     if (!time) {
       leave_out(candidate);
@@ -291,9 +305,10 @@ LoweredCollective LowerCollective(const Collective& collective,
       estimated.reset();
     }
   }
-  if (estimated) return LowerWith(*estimated, collective, slice, options);
+  if (estimated)
+    return LowerWith(*estimated, collective, slice, where, options);
   if (best) return *std::move(best);
-  return LowerWith(*untried, collective, slice, options);
+  return LowerWith(*untried, collective, slice, where, options);
 }
 
 void FailNothingApplies(const Collective& collective,

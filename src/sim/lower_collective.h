@@ -1,7 +1,6 @@
 #ifndef PODSIM_SIM_LOWER_COLLECTIVE_H_
 #define PODSIM_SIM_LOWER_COLLECTIVE_H_
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,7 +19,7 @@ struct LoweredCollective {
   Collective collective;
   LoweringSpec spec;  // resolved
   std::optional<Program> program;
-  std::shared_ptr<const WholeSchedule> whole;  // else
+  std::optional<WholeSchedule> whole;  // else
 };
 
 // Transfers on all chips, and ops on the sites of a fold, before building.
@@ -32,6 +31,9 @@ std::uint64_t CountSlots(const LoweredCollective& lowered,
 Schedule MakeSchedule(const LoweredCollective& lowered,
                       const Topology& topology, const Fold& fold,
                       Bytes payload);
+// The same of the one and only use: leaves a whole schedule empty.
+Schedule TakeSchedule(LoweredCollective& lowered, const Topology& topology,
+                      const Fold& fold, Bytes payload);
 // What the unfolded schedule must compute.
 CollectiveMeaning MeaningOf(const LoweredCollective& lowered,
                             const Topology& topology);
@@ -61,6 +63,11 @@ LoweredCollective LowerCollective(const Collective& collective,
 // Transfers of several hops share links, which makes every one of them slow to
 // simulate: `auto` and `compare` leave lowerings with more of them out.
 inline constexpr std::uint64_t kMostMultiHop = 20'000;
+
+// Why a resolved spec makes more transfers than can be simulated one by one.
+std::optional<std::string> WhyTooMany(const LoweringSpec& spec,
+                                      const Collective& collective,
+                                      const Topology& topology);
 
 // The error of a collective that no lowering applies to, with the reasons.
 [[noreturn]] void FailNothingApplies(const Collective& collective,

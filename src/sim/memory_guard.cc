@@ -12,9 +12,6 @@
 namespace podsim {
 namespace {
 
-// Measured on all-reduces of 1.2 to 7 million transfers (schedule with its
-// dependences, successors, event queues, timeline), rounded up.
-constexpr double kBytesPerTransfer = 120;
 constexpr double kBaseBytes = 48.0 * (1 << 20);  // process with SimGrid
 constexpr double kShareOfAvailable = 0.8;
 constexpr double kMiB = 1 << 20;
@@ -58,9 +55,10 @@ const char* ToText(FoldMode fold) {
 }
 
 void RequireMemory(std::uint64_t transfers, const SimOptions& options,
-                   const std::string& where, const std::string& remedies) {
+                   const std::string& where, const std::string& remedies,
+                   double bytes_per_transfer) {
   const double need =
-      kBaseBytes + kBytesPerTransfer * static_cast<double>(transfers);
+      kBaseBytes + bytes_per_transfer * static_cast<double>(transfers);
   const bool too_many =
       transfers >= std::numeric_limits<std::uint32_t>::max() / 4;
   // Small runs need no look at /proc.

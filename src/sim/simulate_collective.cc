@@ -49,7 +49,7 @@ Point MakePoint(const Collective& collective, const Slice& slice,
   return point;
 }
 
-void Simulate(const LoweredCollective& lowered, const Slice& slice,
+void Simulate(LoweredCollective& lowered, const Slice& slice,
               const SimOptions& options, PhaseTimes& times, Point& point,
               RunRecord* record) {
   const FoldChoice choice = ChooseFold(lowered, slice, options.fold, "");
@@ -67,7 +67,7 @@ void Simulate(const LoweredCollective& lowered, const Slice& slice,
   Schedule schedule;
   {
     const PhaseTimer timer(times.build);
-    schedule = MakeSchedule(lowered, slice.topology, fold, choice.payload);
+    schedule = TakeSchedule(lowered, slice.topology, fold, choice.payload);
   }
   point.transfers = std::uint64_t{schedule.transfers()} * grid.chips_per_site();
   SetTraffic(schedule, slice, choice.fold, point);
@@ -105,6 +105,9 @@ std::optional<std::string> WhyTooSlow(const LoweringSpec& spec,
                                       const Slice& slice) {
   if (HasProgram(spec)) return std::nullopt;
   const LoweringSpec resolved = Resolve(spec, collective, slice);
+  if (const auto reason = WhyTooMany(resolved, collective, slice.topology)) {
+    return reason;
+  }
   const std::uint64_t transfers =
       CountSteps(resolved, collective, slice.topology);
   const bool one_hop = FindLowering(spec.name)->attains;
