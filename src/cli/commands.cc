@@ -155,13 +155,8 @@ std::vector<Collective> CollectivesOf(const CliOptions& options,
                         .axes = AllAxes(topology)};
   SetParties(options, topology, collective);
   if (options.axes.empty() && options.groups.empty() && options.shift.empty() &&
-      options.pairs.empty() && topology.slices() > 1) {
-    throw InputError("--slice",
-                     "a group of all chips spans " +
-                         std::to_string(slice.topology.slices()) +
-                         " slices, and collectives over DCN are not simulated "
-                         "by this version; give --axes for groups inside every "
-                         "slice");
+      options.pairs.empty()) {
+    RequireOneSlice(topology, "--slice");
   }
   std::vector<Collective> collectives;
   for (const Bytes payload : ParseByteList(options.bytes, "--bytes")) {

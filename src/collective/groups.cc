@@ -10,6 +10,10 @@
 namespace podsim {
 namespace {
 
+constexpr char kNoDcn[] =
+    ", and collectives over DCN are not simulated by this version";
+constexpr std::size_t kLongList = 200;  // characters
+
 // The chips of every sub-grid spanned by `axes`, live ones, in rank order.
 std::vector<std::vector<ChipId>> GroupsAlong(const std::vector<int>& axes,
                                              const Topology& topology) {
@@ -42,20 +46,16 @@ ChipId ReadLiveChip(const JsonValue& json, const Topology& topology) {
   return chip;
 }
 
-void RequireOneSlice(const std::vector<ChipId>& chips, const Topology& topology,
-                     const JsonValue& json) {
+void RequireOnOneSlice(const std::vector<ChipId>& chips,
+                       const Topology& topology, const JsonValue& json) {
   const std::uint32_t per_slice = topology.chips() / topology.slices();
   for (const ChipId chip : chips) {
     if (chip.value() / per_slice == chips[0].value() / per_slice) continue;
-    json.Fail(
-        "chips " + std::to_string(chips[0].value()) + " and " +
-        std::to_string(chip.value()) +
-        " are on different slices; collectives over DCN are not simulated "
-        "by this version");
+    json.Fail("chips " + std::to_string(chips[0].value()) + " and " +
+              std::to_string(chip.value()) + " are on different slices" +
+              kNoDcn);
   }
 }
-
-constexpr std::size_t kLongList = 200;  // characters
 
 // FNV-1a.
 std::uint64_t HashOf(const std::string& text) {
@@ -206,7 +206,7 @@ void ReadGroups(const JsonValue& json, const Topology& topology,
       group.push_back(chip);
     }
     if (group.empty()) list.Fail("expected at least one chip");
-    RequireOneSlice(group, topology, list);
+    RequireOnOneSlice(group, topology, list);
     if (!groups.empty() && group.size() != groups[0].size() &&
         !TakesUnequalGroups(collective.kind)) {
       list.Fail("expected " + std::to_string(groups[0].size()) +
@@ -240,7 +240,7 @@ void ReadPairs(const JsonValue& json, const Topology& topology,
     }
     const ChipPair pair{ReadLiveChip(ends[0], topology),
                         ReadLiveChip(ends[1], topology)};
-    RequireOneSlice({pair.from, pair.to}, topology, entry);
+    RequireOnOneSlice({pair.from, pair.to}, topology, entry);
     if (sends[pair.from.value()]) {
       ends[0].Fail("chip " + ends[0].Excerpt() + " sends twice");
     }
@@ -321,6 +321,14 @@ void SetRoot(std::int64_t root, const Topology& topology,
                                 std::to_string(groups[g].size()) + " chips");
   }
   collective.root = chip;
+}
+
+void RequireOneSlice(const Topology& topology, const std::string& where) {
+  if (topology.slices() == 1) return;
+  throw InputError(where, "a group of all chips spans " +
+                              std::to_string(topology.slices()) + " slices" +
+                              kNoDcn +
+                              "; give axes, for groups inside every slice");
 }
 
 void RequirePairs(const Collective& collective, const std::string& where) {

@@ -64,6 +64,9 @@ AxisShift MakeShift(int axis, std::int64_t by, const Topology& topology,
 void SetRoot(std::int64_t root, const Topology& topology,
              const std::string& where, Collective& collective);
 
+// Throws InputError{where, ..} if a group of all chips would span slices.
+void RequireOneSlice(const Topology& topology, const std::string& where);
+
 // Throws InputError{where, ..} for a permute without pairs or shift, and for
 // pairs or a shift of another kind.
 void RequirePairs(const Collective& collective, const std::string& where);

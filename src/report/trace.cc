@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <queue>
 
 #include "base/error.h"
 #include "report/version.h"
@@ -11,10 +12,7 @@
 namespace podsim {
 namespace {
 
-constexpr int kCoreThread = 1;
-constexpr int kAsyncThread = 2;   // more of them follow
-constexpr int kLinkThread = 100;  // of link direction 0; 100 per direction
-constexpr int kMostLanes = 100;
+constexpr int kCoreThread = 1;  // the others follow as needed
 
 // Picoseconds: whole numbers, so that what ends when another begins does not
 // overlap it after rounding.
@@ -40,6 +38,7 @@ std::string Micros(Picoseconds time) {
   return std::to_string(time / 1'000'000) + "." + fraction;
 }
 
+// A slice of a thread.
 struct Interval {
   Picoseconds begin;
   Picoseconds end;
@@ -53,24 +52,34 @@ struct Interval {
 class Track {
  public:
   void Add(Interval slice) { slices_.push_back(std::move(slice)); }
-  bool empty() const { return slices_.empty(); }
 
-  // Calls visit(lane, slice), in order of begin.
-  template <class Visit>
-  int Deal(Visit visit) {
+  // Which lane each slice has, in order of begin; and how many lanes there are.
+  struct Dealt {
+    std::vector<int> lane_of;  // by slice
+    int lanes = 0;
+  };
+  Dealt Deal() {
     std::stable_sort(
         slices_.begin(), slices_.end(),
         [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
-    std::vector<Picoseconds> free;
+    Dealt dealt;
+    // Lanes by when they are free again, the earliest first.
+    using Free = std::pair<Picoseconds, int>;
+    std::priority_queue<Free, std::vector<Free>, std::greater<>> free;
     for (const Interval& slice : slices_) {
-      std::size_t lane = 0;
-      while (lane < free.size() && free[lane] > slice.begin) ++lane;
-      if (lane == free.size()) free.push_back(0);
-      free[lane] = slice.end;
-      visit(static_cast<int>(lane), slice);
+      int lane = dealt.lanes;
+      if (!free.empty() && free.top().first <= slice.begin) {
+        lane = free.top().second;
+        free.pop();
+      } else {
+        ++dealt.lanes;
+      }
+      free.emplace(slice.end, lane);
+      dealt.lane_of.push_back(lane);
     }
-    return static_cast<int>(free.size());
+    return dealt;
   }
+  const std::vector<Interval>& slices() const { return slices_; }
 
  private:
   std::vector<Interval> slices_;
@@ -213,6 +222,7 @@ class TraceWriter {
   }
 
   void WriteChip(ChipId chip) {
+    next_thread_ = kCoreThread + 1;
     Emit("\"ph\": \"M\", \"name\": \"process_name\", " + At(chip, 0) +
          ", \"args\": {\"name\": " + Quoted("TPU " + NameOf(chip)) + "}");
     Emit("\"ph\": \"M\", \"name\": \"process_sort_index\", " + At(chip, 0) +
@@ -236,7 +246,6 @@ class TraceWriter {
       return;
     }
     Track async;
-    std::vector<std::uint32_t> executions;  // of the async slices, as added
     Picoseconds core_at = 0;
     const auto& timeline = record_.timeline;
     for (std::uint32_t k = 0; k < record_.executions.size(); ++k) {
@@ -267,13 +276,27 @@ class TraceWriter {
           break;
       }
     }
-    const int lanes = async.Deal([&](int lane, const Interval& slice) {
-      const int thread = kAsyncThread + std::min(lane, kMostLanes - 5);
-      thread_of_[*slice.arrow] = thread;
-      EmitSlice(chip, thread, slice);
-    });
-    for (int lane = 0; lane < std::min(lanes, kMostLanes - 4); ++lane) {
-      EmitName(chip, kAsyncThread + lane, "Async XLA Ops" + Numbered(lane));
+    WriteTrack(chip, "Async XLA Ops", async,
+               [&](const Interval& slice, int thread) {
+                 thread_of_[*slice.arrow] = thread;
+               });
+  }
+
+  // The slices on threads of their own, one per lane; calls visit(slice,
+  // thread) for each.
+  template <class Visit>
+  void WriteTrack(ChipId chip, const std::string& name, Track& track,
+                  Visit visit) {
+    const Track::Dealt dealt = track.Deal();
+    const int first = next_thread_;
+    next_thread_ += dealt.lanes;
+    for (int lane = 0; lane < dealt.lanes; ++lane) {
+      EmitName(chip, first + lane, name + Numbered(lane));
+    }
+    for (std::size_t k = 0; k < track.slices().size(); ++k) {
+      const int thread = first + dealt.lane_of[k];
+      EmitSlice(chip, thread, track.slices()[k]);
+      visit(track.slices()[k], thread);
     }
   }
 
@@ -302,14 +325,11 @@ class TraceWriter {
     for (const Hop& hop : hops_[SiteOf(chip)]) {
       by_link[LinkOf(chip, hop.link)].push_back(&hop);
     }
-    int direction = 0;
-    for (const auto& [link, hops] : by_link) {
-      WriteLink(chip, link, hops, kLinkThread + kMostLanes * direction++);
-    }
+    for (const auto& [link, hops] : by_link) WriteLink(chip, link, hops);
   }
 
-  void WriteLink(ChipId chip, LinkId link, const std::vector<const Hop*>& hops,
-                 int thread) {
+  void WriteLink(ChipId chip, LinkId link,
+                 const std::vector<const Hop*>& hops) {
     const std::string name = "ICI " + DirectionOf(link);
     Track track;
     std::map<Picoseconds, int> changes;  // of the number of flows
@@ -336,19 +356,14 @@ class TraceWriter {
       }
       track.Add(std::move(slice));
     }
-    const int lanes = track.Deal([&](int lane, const Interval& slice) {
-      const int at = thread + std::min(lane, kMostLanes - 1);
-      EmitSlice(chip, at, slice);
+    WriteTrack(chip, name, track, [&](const Interval& slice, int thread) {
       if (!slice.arrow) return;
       const auto op =
           static_cast<std::uint32_t>(*slice.arrow / topology_.chips());
       EmitArrow("s", *slice.arrow, chip, thread_of_[ExecutionOf(op)],
                 slice.begin);
-      EmitArrow("f", *slice.arrow, chip, at, slice.begin);
+      EmitArrow("f", *slice.arrow, chip, thread, slice.begin);
     });
-    for (int lane = 0; lane < std::min(lanes, kMostLanes); ++lane) {
-      EmitName(chip, thread + lane, name + Numbered(lane));
-    }
     int flowing = 0;
     for (const auto& [time, change] : changes) {
       if (change == 0) continue;
@@ -376,7 +391,9 @@ class TraceWriter {
   std::optional<FoldedGrid> grid_;
   std::vector<std::vector<Hop>> hops_;  // by site
   std::vector<Picoseconds> ends_;       // of a site's last op
-  std::vector<int> thread_of_;          // of an execution's slice, on one chip
+  // Of the chip being written.
+  int next_thread_ = 0;
+  std::vector<int> thread_of_;  // of an execution's slice
   std::string text_;
 };
 

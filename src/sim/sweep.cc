@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/forked.h"
 #include "base/text.h"
+#include "collective/groups.h"
 #include "sim/simulate.h"
 #include "topology/generation.h"
 
@@ -23,13 +24,7 @@ SliceRequest RequestSlice(const SweepPoint& point) {
 
 std::vector<int> GroupAxes(const SweepPoint& point, const Topology& topology) {
   if (!point.axes.empty()) return ParseAxes(point.axes, topology, "axes");
-  if (topology.slices() > 1) {
-    throw InputError("slice",
-                     "a group of all chips spans " +
-                         std::to_string(topology.slices()) +
-                         " slices, and collectives over DCN are not simulated "
-                         "by this version; give axes inside every slice");
-  }
+  RequireOneSlice(topology, "slice");
   return AllAxes(topology);
 }
 

@@ -279,12 +279,7 @@ class Reader {
     ReadParties(json, collective);
     const bool all = !json.Find("axes") && !json.Find("groups") &&
                      !json.Find("shift") && !json.Find("pairs");
-    if (all && topology.slices() > 1) {
-      json.Fail("a group of all chips spans " +
-                std::to_string(topology.slices()) +
-                " slices, and collectives over DCN are not simulated by this "
-                "version; give axes inside a slice");
-    }
+    if (all) RequireOneSlice(topology, json.where());
     RequireCountable(collective, topology, json.Get("bytes").where());
     if (const auto async = json.Find("async")) op.async = async->AsBool();
     if (const auto lowering = json.Find("lowering")) {

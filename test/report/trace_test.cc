@@ -224,6 +224,21 @@ TEST_CASE("traces of any lowering are sound and carry all bytes", "[report]") {
   }
 }
 
+TEST_CASE("hundreds of transfers on one link still do not overlap on a thread",
+          "[report]") {
+  // An all-to-all of 256 chips posts 73,216 messages of 8 hops on average at
+  // once, over 1,024 links: hundreds on each.
+  const Slice slice = MakeTorus({16, 16}, kRates);
+  const Traced run = Run(slice, "direct",
+                         OnAllChips(CollectiveKind::kAllToAll, 1 << 20, slice));
+  const ReadTrace trace = Read(TraceJson(run.record, slice, {ChipId(7)}, ""));
+  std::size_t threads = 0;
+  for (const auto& [thread, name] : trace.threads) {
+    threads += name.starts_with("ICI x+") ? 1 : 0;
+  }
+  CHECK(threads > 100);
+}
+
 TEST_CASE("links of a slice without axes are named after their ends",
           "[report]") {
   const TemporaryFile file("links.json", R"({"format": "podsim-topology/1",

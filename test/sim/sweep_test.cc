@@ -141,7 +141,8 @@ TEST_CASE("rows come in the order of the points, failed ones with an error",
         "slice: expected an axis of at least 1 chip, got 0 in 0");
   CHECK(rows[2].error ==
         "slice: a group of all chips spans 2 slices, and collectives over DCN "
-        "are not simulated by this version; give axes inside every slice");
+        "are not simulated by this version; give axes, for "
+        "groups inside every slice");
 }
 
 }  // namespace
