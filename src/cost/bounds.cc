@@ -13,8 +13,6 @@
 namespace podsim {
 namespace {
 
-constexpr int kBoxChips = 64;  // enumerate boxes up to this size of slice
-
 class BoundFinder {
  public:
   BoundFinder(const Collective& collective, const Slice& slice)
@@ -39,14 +37,14 @@ class BoundFinder {
     AddLatency();
     AddChip();
     if (topology_.is_grid()) AddSlabs();
-    const bool odd_shape = !FullyWrapped() || !topology_.healthy();
-    if (topology_.is_grid() && odd_shape && topology_.chips() <= kBoxChips) {
+    const bool odd_shape = HasBorders(topology_);
+    if (odd_shape && topology_.chips() <= kMostBoxChips) {
       if (symmetric_) FindGroups();
       AddBoxes();
     }
     if (collective_.kind == CollectiveKind::kAllReduce) {
       AddBandwidth("edges", EdgesSeconds());
-      if (topology_.is_grid() && odd_shape) AddBlock();
+      if (odd_shape) AddBlock();
     }
     if (collective_.kind == CollectiveKind::kAllToAll) AddDistances();
     return std::move(bounds_);
@@ -80,13 +78,6 @@ class BoundFinder {
     const int rank = RootRank(collective_, lists);
     roots_.clear();
     for (const auto& group : lists) roots_.push_back(group[rank]);
-  }
-
-  bool FullyWrapped() const {
-    for (const GridAxis& axis : topology_.axes()) {
-      if (axis.ici && axis.size > 1 && !axis.wrap) return false;
-    }
-    return true;
   }
 
   void AddBandwidth(const std::string& name, double seconds) {
@@ -397,7 +388,7 @@ class BoundFinder {
       ForEachSlab(topology_, axis,
                   [&](const ChipSet& set) { ConsiderBlock(set, family); });
     }
-    if (topology_.chips() <= kBoxChips) {
+    if (topology_.chips() <= kMostBoxChips) {
       ForEachBox(topology_,
                  [&](const ChipSet& set) { ConsiderBlock(set, family); });
     }
@@ -409,73 +400,16 @@ class BoundFinder {
   // Byte-hops of all pairs over the capacity: a byte that travels h hops uses h
   // link-bytes (LP duality of maximum concurrent flow).
   void AddDistances() {
-    AddBandwidth("distance", ByteHops() / TotalCapacity());
+    AddBandwidth("distance",
+                 ByteHops(collective_, topology_, groups_) / TotalCapacity());
     if (!topology_.is_grid() || topology_.twisted() || listed_) return;
     for (int axis = 0; axis < topology_.ici_axes(); ++axis) {
       if (topology_.axes()[axis].size == 1) continue;
-      const double byte_hops = AxisByteHops(axis);
+      const double byte_hops =
+          AxisByteHops(collective_, topology_, groups_, axis);
       AddBandwidth("distance:" + AxisName(topology_, axis),
                    byte_hops == 0 ? 0 : byte_hops / AxisCapacity(axis));
     }
-  }
-
-  // Bytes times hops over all pairs, S/n bytes each in a group of n.
-  double ByteHops() const {
-    const bool by_group = listed_ || !topology_.is_grid() ||
-                          topology_.live_chips() != topology_.chips();
-    if (!by_group) {
-      const double n = GroupSize(collective_, topology_);
-      const double pairs = topology_.chips() * (n - 1);
-      return payload_ / n * pairs *
-             SummariseAxisGroups(topology_, collective_.axes).mean_hops;
-    }
-    double sum = 0;
-    for (const int n :
-         std::set<int>(groups_.sizes.begin(), groups_.sizes.end())) {
-      std::vector<int> group = groups_.of_chip;  // of this size only
-      double pairs = 0;
-      for (int& g : group) {
-        if (g >= 0 && groups_.sizes[g] != n) g = -1;
-        if (g >= 0) pairs += n - 1;
-      }
-      sum +=
-          payload_ / n * pairs * SummariseDistances(topology_, group).mean_hops;
-    }
-    return sum;
-  }
-
-  // The same, counting hops along one axis only; faults only lengthen it.
-  double AxisByteHops(int axis) const {
-    if (std::find(collective_.axes.begin(), collective_.axes.end(), axis) ==
-        collective_.axes.end()) {
-      return 0;
-    }
-    const GridAxis& along = topology_.axes()[axis];
-    if (topology_.live_chips() == topology_.chips()) {
-      const double n = GroupSize(collective_, topology_);
-      const double lines = n / along.size;
-      return topology_.chips() / n * payload_ / n * SumOfHops(along) * lines *
-             lines;
-    }
-    std::vector<std::vector<double>> members(groups_.sizes.size(),
-                                             std::vector<double>(along.size));
-    for (int id = 0; id < topology_.chips(); ++id) {
-      const int group = groups_.of_chip[id];
-      if (group < 0) continue;
-      ++members[group][topology_.CoordinatesOf(ChipId(id))[axis]];
-    }
-    double sum = 0;
-    for (std::size_t g = 0; g < members.size(); ++g) {
-      for (int a = 0; a < along.size; ++a) {
-        for (int b = 0; b < a; ++b) {
-          const int hops =
-              along.wrap ? std::min(a - b, along.size - a + b) : a - b;
-          sum += payload_ / groups_.sizes[g] * 2 * members[g][a] *
-                 members[g][b] * hops;
-        }
-      }
-    }
-    return sum;
   }
 
   const Collective& collective_;
@@ -511,35 +445,6 @@ Bounds ComputeBounds(const Collective& collective, const Slice& slice) {
 Seconds TotalTrafficTime(const Collective& collective, const Slice& slice) {
   if (collective.kind == CollectiveKind::kCollectivePermute) return Seconds(0);
   return BoundFinder(collective, slice).TrafficTime();
-}
-
-std::optional<Bisection> ComputeBisection(const Topology& topology) {
-  if (!topology.is_grid()) return std::nullopt;
-  std::optional<Bisection> least;
-  for (int axis = 0; axis < topology.ici_axes(); ++axis) {
-    const int size = topology.axes()[axis].size;
-    if (size == 1) continue;
-    Bisection cut{.axis = axis, .links = 0, .bandwidth = {}};
-    if (topology.healthy() && !topology.twisted()) {
-      cut.links =
-          topology.chips() / size * (topology.axes()[axis].wrap ? 2 : 1);
-      cut.bandwidth = cut.links * topology.base_bandwidth();
-      if (!least || cut.bandwidth < least->bandwidth) least = cut;
-      continue;
-    }
-    double rate = 0;
-    topology.ForEachLiveLink([&](LinkId link) {
-      const int from = topology.CoordinatesOf(topology.Source(link))[axis];
-      const int to = topology.CoordinatesOf(topology.Target(link))[axis];
-      if (from < size / 2 && to >= size / 2) {
-        ++cut.links;
-        rate += topology.Bandwidth(link).value();
-      }
-    });
-    cut.bandwidth = BytesPerSecond(rate);
-    if (!least || cut.bandwidth < least->bandwidth) least = cut;
-  }
-  return least;
 }
 
 }  // namespace podsim

@@ -46,15 +46,6 @@ Bounds ComputeBounds(const Collective& collective, const Slice& slice);
 // reduce-scatter (every chip lacks, or must pass on, n-1 shards); 0 for others.
 Seconds TotalTrafficTime(const Collective& collective, const Slice& slice);
 
-// Cut in the middle of the axis where the fewest links cross: one-way links and
-// their bytes/s together.
-struct Bisection {
-  int axis = 0;
-  int links = 0;
-  BytesPerSecond bandwidth;
-};
-std::optional<Bisection> ComputeBisection(const Topology& topology);
-
 }  // namespace podsim
 
 #endif  // PODSIM_COST_BOUNDS_H_

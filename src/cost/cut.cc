@@ -1,7 +1,5 @@
 #include "cost/cut.h"
 
-#include "collective/groups.h"
-
 namespace podsim {
 
 Groups MakeGroups(const std::vector<std::vector<ChipId>>& lists,
@@ -15,10 +13,6 @@ Groups MakeGroups(const std::vector<std::vector<ChipId>>& lists,
     groups.sizes.push_back(static_cast<int>(list.size()));
   }
   return groups;
-}
-
-Groups MakeGroups(const Collective& collective, const Topology& topology) {
-  return MakeGroups(GroupsOf(collective, topology), topology);
 }
 
 double SmallestLatency(const Topology& topology) {
@@ -125,6 +119,15 @@ void ForEachBox(const Topology& topology,
     }
   };
   walk(walk, 0);
+}
+
+bool HasBorders(const Topology& topology) {
+  if (!topology.is_grid()) return false;
+  if (!topology.healthy()) return true;
+  for (const GridAxis& axis : topology.axes()) {
+    if (axis.ici && axis.size > 1 && !axis.wrap) return true;
+  }
+  return false;
 }
 
 }  // namespace podsim

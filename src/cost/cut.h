@@ -24,7 +24,6 @@ struct Groups {
 };
 Groups MakeGroups(const std::vector<std::vector<ChipId>>& lists,
                   const Topology& topology);
-Groups MakeGroups(const Collective& collective, const Topology& topology);
 
 // Members of each group inside the set.
 std::vector<int> MembersInside(const ChipSet& set, const Groups& groups);
@@ -56,6 +55,20 @@ void ForEachSlab(const Topology& topology, int axis,
 // crossing.
 void ForEachBox(const Topology& topology,
                 const std::function<void(const ChipSet&)>& visit);
+
+// Some axis does not wrap, or links are dead: then boxes can be tighter than
+// slabs.
+bool HasBorders(const Topology& topology);
+// Boxes are enumerated on slices of up to this many chips.
+inline constexpr int kMostBoxChips = 64;
+
+// Bytes times hops over all pairs of an all-to-all, S/n bytes each in a group
+// of n; and counting hops along one axis only (of a grid, groups along axes),
+// which faults only lengthen.
+double ByteHops(const Collective& collective, const Topology& topology,
+                const Groups& groups);
+double AxisByteHops(const Collective& collective, const Topology& topology,
+                    const Groups& groups, int axis);
 
 // A family of cuts: the seconds of its worst member.
 class CutFamily {

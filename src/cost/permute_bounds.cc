@@ -10,7 +10,6 @@
 namespace podsim {
 namespace {
 
-constexpr int kBoxChips = 64;
 // Longer axes are cut at this many places only; a bound all the same.
 constexpr int kMostCuts = 256;
 
@@ -32,8 +31,9 @@ class PermuteBoundFinder {
     AddChip();
     if (topology_.is_grid()) {
       for (int axis = 0; axis < topology_.ici_axes(); ++axis) AddSlab(axis);
-      const bool odd_shape = !FullyWrapped() || !topology_.healthy();
-      if (odd_shape && topology_.chips() <= kBoxChips) AddBoxes();
+      if (HasBorders(topology_) && topology_.chips() <= kMostBoxChips) {
+        AddBoxes();
+      }
     }
     Add("distance",
         payload_ * hops_ /
@@ -48,13 +48,6 @@ class PermuteBoundFinder {
   }
   void Add(const std::string& name, const CutFamily& family) {
     if (family.present()) Add(name, family.seconds());
-  }
-
-  bool FullyWrapped() const {
-    for (const GridAxis& axis : topology_.axes()) {
-      if (axis.ici && axis.size > 1 && !axis.wrap) return false;
-    }
-    return true;
   }
 
   bool Plain() const {

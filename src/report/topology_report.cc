@@ -4,6 +4,7 @@
 
 #include "base/parse_units.h"
 #include "base/text.h"
+#include "cost/bisection.h"
 #include "cost/bounds.h"
 #include "report/json.h"
 #include "sim/simulate.h"

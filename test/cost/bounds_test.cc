@@ -1,5 +1,6 @@
 // Bounds by formula: the table of algorithms 2.2, and what 2.1 and 2.5 say
 // about which components exist.
+#include "cost/bisection.h"
 #include "cost/bounds.h"
 
 #include <catch2/catch.hpp>
