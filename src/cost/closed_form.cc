@@ -88,7 +88,7 @@ std::optional<Seconds> LonePairTime(const Collective& collective,
 // and messages are alike along every axis: floor(n^2/4)/(2n) S/B of the longest
 // wrapped axis, floor(n/2) ceil(n/2)/n S/B of a line. Max-min sharing can miss
 // that on slices of three axes that mix both.
-std::optional<Seconds> DirectTime(const LoweringSpec& spec,
+std::optional<Seconds> DirectForm(const LoweringSpec& spec,
                                   const Collective& collective,
                                   const Slice& slice) {
   if (collective.kind == CollectiveKind::kCollectivePermute) {
@@ -97,12 +97,14 @@ std::optional<Seconds> DirectTime(const LoweringSpec& spec,
   const Topology& topology = slice.topology;
   const std::vector<int> active = ActiveAxes(collective, topology);
   const std::int64_t n = GroupSize(collective, topology);
-  if (collective.kind != CollectiveKind::kAllToAll || topology.twisted() ||
-      spec.window != 0 ||
-      active.size() > 2 + (Mixed(active, topology) ? 0 : 1) ||
-      slice.parameters.ici_message_overhead.value() != 0 ||
-      slice.parameters.ici_hop_latency.value() != 0 ||
-      collective.payload.value() % (2 * n) != 0) {
+  const bool posted_at_once =
+      spec.window == 0 && slice.parameters.ici_message_overhead.value() == 0 &&
+      slice.parameters.ici_hop_latency.value() == 0;
+  const bool alike = collective.payload.value() % (2 * n) == 0 &&
+                     !topology.twisted() &&
+                     (active.size() <= 2 || !Mixed(active, topology));
+  if (collective.kind != CollectiveKind::kAllToAll || !posted_at_once ||
+      !alike) {
     return std::nullopt;
   }
   double load = 0;
@@ -141,7 +143,7 @@ std::optional<Seconds> ClosedForm(const LoweringSpec& spec,
       !collective.groups.empty()) {
     return std::nullopt;
   }
-  if (spec.name == "direct") return DirectTime(spec, collective, slice);
+  if (spec.name == "direct") return DirectForm(spec, collective, slice);
   if (!HasProgram(spec)) return PathTime(spec, collective, slice);
   const std::int64_t n = GroupSize(collective, topology);
   if (n == 1 || collective.payload.value() == 0) return Seconds(0);

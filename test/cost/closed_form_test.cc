@@ -142,5 +142,59 @@ TEST_CASE("where a closed form is stated the simulation has that time",
   }
 }
 
+TEST_CASE("a closed form of direct messages is the simulated time",
+          "[cost][oracle]") {
+  int stated = 0;
+  for (const Shape& shape : AllShapes(24)) {
+    for (const auto& wrap : AllWraps(shape)) {
+      const Slice slice = MakeGridOf(shape, wrap);
+      for (const auto& axes : AllAxisSubsets(shape.size())) {
+        Collective collective{.kind = CollectiveKind::kAllToAll,
+                              .payload = Bytes(0),
+                              .axes = axes};
+        collective.payload =
+            Bytes(2000 * GroupSize(collective, slice.topology));
+        const LoweringSpec spec = Spec("direct");
+        const auto time = ClosedForm(spec, collective, slice);
+        if (!time) continue;
+        CAPTURE(slice.spec, axes);
+        CHECK(Near(time->value(),
+                   RunPod(MakeWhole(slice, spec, collective).schedule,
+                          MakeNetwork(slice))
+                       .makespan));
+        ++stated;
+      }
+    }
+  }
+  CHECK(stated > 500);
+}
+
+TEST_CASE("a closed form along a line is the simulated time",
+          "[cost][oracle]") {
+  for (int n = 1; n <= 9; ++n) {
+    const Slice slice =
+        MakeMesh({n}, {.bandwidth = 1e9, .alpha = 1e-6, .overhead = 3e-7});
+    for (const CollectiveKind kind :
+         {CollectiveKind::kAllReduce, CollectiveKind::kBroadcast,
+          CollectiveKind::kReduce}) {
+      for (const char* text : {"chain:chunks=6", "line-middle:chunks=6"}) {
+        Collective collective = OnAllChips(kind, 6000, slice);
+        if (IsRooted(kind)) {
+          collective.root = ChipId(static_cast<std::uint32_t>(n / 3));
+        }
+        const LoweringSpec spec = Spec(text);
+        if (WhyNot(spec, collective, slice.topology)) continue;
+        CAPTURE(n, text, ToText(kind));
+        const auto time = ClosedForm(spec, collective, slice);
+        REQUIRE(time.has_value());
+        CHECK(Near(time->value(),
+                   RunPod(MakeWhole(slice, spec, collective).schedule,
+                          MakeNetwork(slice))
+                       .makespan));
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace podsim
