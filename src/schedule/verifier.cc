@@ -291,7 +291,13 @@ class Replay {
                       CellText(chip, chunk) + ", which is not there");
     }
     CheckDisjoint(op, chip, chunk, cell.value, value);
-    cell.value += value;
+    if (exact_) {
+      // Bits of a rank that is there already must not carry over to another.
+      cell.value.count += value.count;
+      cell.value.first |= value.first;
+    } else {
+      cell.value += value;
+    }
     Note(cell.writers, op, /*adds=*/true);
   }
 

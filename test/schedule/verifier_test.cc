@@ -218,6 +218,25 @@ TEST_CASE("adding to a chunk that is not there is a violation", "[schedule]") {
         Texts{"op 0 adds into chunk 0 of chip (1), which is not there"});
 }
 
+TEST_CASE("what is added more than twice is still the contribution of a rank",
+          "[schedule]") {
+  Hand hand(MakeMesh({2}));
+  hand.Send(0, {kPlus}, {0}, Mode::kReduce);           // 0: fine
+  hand.Send(0, {kPlus}, {0}, Mode::kReduce, {0});      // 1: again
+  hand.Send(1, {kMinus}, {0}, Mode::kReduce, {0, 1});  // 2: back
+  hand.Send(1, {kMinus}, {0}, Mode::kReduce, {2});     // 3: and again
+  const std::string first = " adds the contribution of chip (0) to chunk 0 of ";
+  CHECK(hand.Verify(Hand::All, Hand::All, 1) ==
+        Texts{"op 1" + first + "chip (1) a second time",
+              "op 2" + first + "chip (0) a second time",
+              "op 3" + first + "chip (0) a second time",
+              // 1 + 3 + 3 and 1 + 1 + 1 of them.
+              "chunk 0 of chip (0) ends with 7 contributions, expected the sum "
+              "of all 2",
+              "chunk 0 of chip (1) ends with 3 contributions, expected the sum "
+              "of all 2"});
+}
+
 TEST_CASE("a contribution that is added twice is named", "[schedule]") {
   // 2 -> 1 -> 0, and chip 1 sends its sum a second time.
   Hand hand(MakeMesh({3}));
