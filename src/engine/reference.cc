@@ -1,11 +1,7 @@
 #include "engine/reference.h"
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <xbt/log.h>
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <simgrid/kernel/Timer.hpp>
 #include <simgrid/kernel/resource/NetworkModelIntf.hpp>
@@ -19,6 +15,7 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "base/forked.h"
 #include "engine/core.h"
 #include "engine/pod_model.h"
 
@@ -183,75 +180,40 @@ class ReferenceRun {
   bool releasing_ = false;
 };
 
-bool WriteAll(int file, const void* data, std::size_t size) {
-  const auto* bytes = static_cast<const char*>(data);
-  while (size > 0) {
-    const ssize_t written = write(file, bytes, size);
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    bytes += written;
-    size -= static_cast<std::size_t>(written);
+// The dates of a timeline as the output of a process, and back.
+std::string Pack(const Timeline& timeline) {
+  std::string bytes;
+  for (const auto* dates : {&timeline.start, &timeline.end}) {
+    bytes.append(reinterpret_cast<const char*>(dates->data()),
+                 dates->size() * sizeof(double));
   }
-  return true;
+  return bytes;
 }
 
-bool ReadAll(int file, void* data, std::size_t size) {
-  auto* bytes = static_cast<char*>(data);
-  while (size > 0) {
-    const ssize_t got = read(file, bytes, size);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return false;
-    bytes += got;
-    size -= static_cast<std::size_t>(got);
+Timeline Unpack(const std::string& bytes) {
+  Timeline timeline;
+  const std::size_t half = bytes.size() / 2;
+  const char* from = bytes.data();
+  for (auto* dates : {&timeline.start, &timeline.end}) {
+    dates->resize(half / sizeof(double));
+    std::memcpy(dates->data(), from, half);
+    from += half;
   }
-  return true;
-}
-
-[[noreturn]] void RunChild(const Schedule& schedule, const Network& network,
-                           int file) {
-  const Timeline timeline = ReferenceRun(schedule, network).Run();
-  const std::size_t size = timeline.end.size() * sizeof(double);
-  const bool sent = WriteAll(file, timeline.start.data(), size) &&
-                    WriteAll(file, timeline.end.data(), size);
-  _exit(sent ? 0 : 1);  // without the destructors of SimGrid's singletons
+  for (const double end : timeline.end) {
+    timeline.makespan = std::max(timeline.makespan, end);
+  }
+  return timeline;
 }
 
 }  // namespace
 
 Timeline RunReference(const Schedule& schedule, const Network& network) {
   CHECK(!SimGridIsRunning()) << "RunReference after RunPod in one process";
-  int ends[2];
-  if (pipe(ends) != 0) {
-    throw InputError("--engine reference",
-                     std::string("no pipe: ") + std::strerror(errno));
-  }
-  const pid_t child = fork();
-  if (child < 0) {
-    throw InputError("--engine reference",
-                     std::string("no process: ") + std::strerror(errno));
-  }
-  if (child == 0) {
-    close(ends[0]);
-    RunChild(schedule, network, ends[1]);
-  }
-  close(ends[1]);
-  Timeline timeline;
-  timeline.start.resize(schedule.size());
-  timeline.end.resize(schedule.size());
-  const std::size_t size = schedule.size() * sizeof(double);
-  const bool complete = ReadAll(ends[0], timeline.start.data(), size) &&
-                        ReadAll(ends[0], timeline.end.data(), size);
-  close(ends[0]);
-  int status = 0;
-  waitpid(child, &status, 0);
-  if (!complete || status != 0) {
-    throw InputError("--engine reference",
-                     "SimGrid's process ended without a result (status " +
-                         std::to_string(status) + ")");
-  }
-  for (const double end : timeline.end) {
-    timeline.makespan = std::max(timeline.makespan, end);
-  }
+  const ForkedResult result =
+      RunForked([&] { return Pack(ReferenceRun(schedule, network).Run()); });
+  if (!result.ok) throw InputError("--engine reference", result.failure);
+  const Timeline timeline = Unpack(result.output);
+  CHECK(timeline.end.size() == schedule.size());
   RequireAllEnded(timeline);
   return timeline;
 }
