@@ -5,7 +5,7 @@
 #include <fstream>
 #include <limits>
 
-#include "base/error.h"
+#include "test/support/error_of.h"
 
 namespace podsim {
 namespace {
@@ -15,16 +15,6 @@ constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
 
 JsonValue Parse(const std::string& text) {
   return JsonValue::ParseText(text, "f.json");
-}
-
-template <class Action>
-std::string ErrorOf(Action action) {
-  try {
-    action();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 std::string SyntaxErrorOf(const std::string& text) {

@@ -56,27 +56,19 @@ void Prove(const Slice& slice, const Collective& collective) {
 
 TEST_CASE("binomial: every grid of up to 12 chips, every group and root",
           "[collective][property]") {
-  for (const Shape& shape : AllShapes(12)) {
-    for (const auto& wrap : AllWraps(shape)) {
-      const Slice slice = MakeGridOf(shape, wrap);
-      for (const auto& axes : AllAxisSubsets(shape.size())) {
-        for (const CollectiveKind kind : kKinds) {
-          Collective collective{
-              .kind = kind, .payload = Bytes(0), .axes = axes};
-          const int n = GroupSize(collective, slice.topology);
-          for (const std::int64_t payload : {0, 1, n - 1, n, 1 << 20}) {
-            collective.payload = Bytes(payload);
-            Prove(slice, collective);
-          }
-          if (!IsRooted(kind)) continue;
-          for (int root = 0; root < slice.topology.chips(); ++root) {
-            collective.root = ChipId(unsigned(root));
-            Prove(slice, collective);
-          }
+  ForEachGridCollective(
+      12, kKinds, [](const Slice& slice, Collective collective) {
+        const int n = GroupSize(collective, slice.topology);
+        for (const std::int64_t payload : {0, 1, n - 1, n, 1 << 20}) {
+          collective.payload = Bytes(payload);
+          Prove(slice, collective);
         }
-      }
-    }
-  }
+        if (!IsRooted(collective.kind)) return;
+        for (int root = 0; root < slice.topology.chips(); ++root) {
+          collective.root = ChipId(unsigned(root));
+          Prove(slice, collective);
+        }
+      });
 }
 
 TEST_CASE("binomial: groups given as lists, strided, shuffled and unequal",

@@ -16,35 +16,29 @@ const std::vector<CollectiveKind> kDirectKinds = {
 
 TEST_CASE("direct and one-shot compute their collectives on every small slice",
           "[collective][property]") {
-  for (const Shape& shape : AllShapes(9)) {
-    for (const auto& wrap : AllWraps(shape)) {
-      const Slice slice = MakeGridOf(shape, wrap, kRates);
-      for (const auto& axes : AllAxisSubsets(shape.size())) {
+  ForEachGridCollective(
+      9, kDirectKinds, [](const Slice& slice, Collective collective) {
+        if (IsRooted(collective.kind)) {
+          collective.root =
+              ChipId(static_cast<std::uint32_t>(slice.topology.chips() - 1));
+        }
         for (const std::int64_t payload : {0, 1, 7, 1000}) {
+          collective.payload = Bytes(payload);
           for (const char* text : {"direct", "direct:window=2", "one-shot"}) {
             const LoweringSpec spec = Spec(text);
-            for (const CollectiveKind kind : kDirectKinds) {
-              Collective collective{
-                  .kind = kind, .payload = Bytes(payload), .axes = axes};
-              if (IsRooted(kind)) {
-                collective.root =
-                    ChipId(static_cast<std::uint32_t>(ChipsOf(shape) - 1));
-              }
-              if (WhyNot(spec, collective, slice.topology)) continue;
-              CAPTURE(slice.spec, axes, payload, text, ToText(kind));
-              const WholeSchedule whole = MakeWhole(slice, spec, collective);
-              const Violations violations =
-                  VerifyFull(whole.schedule, whole.meaning, slice.topology);
-              CAPTURE(violations.empty() ? "" : violations.texts().front());
-              REQUIRE(violations.empty());
-              REQUIRE(whole.schedule.transfers() <=
-                      CountSteps(spec, collective, slice.topology));
-            }
+            if (WhyNot(spec, collective, slice.topology)) continue;
+            CAPTURE(slice.spec, collective.axes, payload, text,
+                    ToText(collective.kind));
+            const WholeSchedule whole = MakeWhole(slice, spec, collective);
+            const Violations violations =
+                VerifyFull(whole.schedule, whole.meaning, slice.topology);
+            CAPTURE(violations.empty() ? "" : violations.texts().front());
+            REQUIRE(violations.empty());
+            REQUIRE(whole.schedule.transfers() <=
+                    CountSteps(spec, collective, slice.topology));
           }
         }
-      }
-    }
-  }
+      });
 }
 
 TEST_CASE("direct goes around dead cables and over lists of chips",

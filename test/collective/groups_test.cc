@@ -3,21 +3,11 @@
 
 #include <catch2/catch.hpp>
 
-#include "base/error.h"
+#include "test/support/error_of.h"
 #include "test/support/lowered.h"
 
 namespace podsim {
 namespace {
-
-template <class Action>
-std::string ErrorOf(Action action) {
-  try {
-    action();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 using Lists = std::vector<std::vector<ChipId>>;
 

@@ -309,6 +309,12 @@ struct Mutant {
     return static_cast<std::uint32_t>(&op - ops.data());
   }
   // One of those that hold, or null.
+  void DropAnyWait(EditOp& op) {
+    op.after.erase(op.after.begin() + random.Int(0, int(op.after.size()) - 1));
+  }
+  EditOp* AnyWaitingOp() {
+    return AnyOpWhere([](const EditOp& op) { return !op.after.empty(); });
+  }
   EditOp* AnyOpWhere(const std::function<bool(const EditOp&)>& holds) {
     std::vector<EditOp*> found;
     for (EditOp& op : ops) {
@@ -474,17 +480,14 @@ const Kind kKinds[] = {
      }},
     {"one dependence is dropped",
      [](Mutant& m) {
-       EditOp* op =
-           m.AnyOpWhere([](const EditOp& o) { return !o.after.empty(); });
+       EditOp* op = m.AnyWaitingOp();
        if (op == nullptr) return false;
-       op->after.erase(op->after.begin() +
-                       m.random.Int(0, int(op->after.size()) - 1));
+       m.DropAnyWait(*op);
        return true;
      }},
     {"all dependences of an op are dropped",
      [](Mutant& m) {
-       EditOp* op =
-           m.AnyOpWhere([](const EditOp& o) { return !o.after.empty(); });
+       EditOp* op = m.AnyWaitingOp();
        if (op == nullptr) return false;
        op->after.clear();
        return true;
@@ -499,11 +502,9 @@ const Kind kKinds[] = {
      }},
     {"an op waits for an unrelated op instead",
      [](Mutant& m) {
-       EditOp* op =
-           m.AnyOpWhere([](const EditOp& o) { return !o.after.empty(); });
+       EditOp* op = m.AnyWaitingOp();
        if (op == nullptr) return false;
-       op->after.erase(op->after.begin() +
-                       m.random.Int(0, int(op->after.size()) - 1));
+       m.DropAnyWait(*op);
        Insert(op->after, static_cast<std::uint32_t>(
                              m.random.Int(0, int(m.IdOf(*op)) - 1)));
        return true;

@@ -95,26 +95,18 @@ bool Prove(const Slice& slice, const LoweringSpec& spec,
 TEST_CASE("trees: every grid of up to 12 chips, every group and payload",
           "[collective][property]") {
   std::map<std::string, int> proved;
-  for (const Shape& shape : AllShapes(12)) {
-    for (const auto& wrap : AllWraps(shape)) {
-      const Slice slice = MakeGridOf(shape, wrap);
-      for (const auto& axes : AllAxisSubsets(shape.size())) {
-        for (const CollectiveKind kind : kKinds) {
-          Collective collective{
-              .kind = kind, .payload = Bytes(0), .axes = axes};
-          const int n = GroupSize(collective, slice.topology);
-          for (const std::int64_t payload : {0, 1, n - 1, n, 1 << 20}) {
-            collective.payload = Bytes(payload);
-            for (const std::string name : kTreeNames) {
-              for (const int chunks : {1, 3}) {
-                proved[name] += Prove(slice, Chunked(name, chunks), collective);
-              }
+  ForEachGridCollective(
+      12, kKinds, [&](const Slice& slice, Collective collective) {
+        const int n = GroupSize(collective, slice.topology);
+        for (const std::int64_t payload : {0, 1, n - 1, n, 1 << 20}) {
+          collective.payload = Bytes(payload);
+          for (const std::string name : kTreeNames) {
+            for (const int chunks : {1, 3}) {
+              proved[name] += Prove(slice, Chunked(name, chunks), collective);
             }
           }
         }
-      }
-    }
-  }
+      });
   for (const std::string name : kTreeNames) {
     CAPTURE(name);
     CHECK(proved[name] > 100);

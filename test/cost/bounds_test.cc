@@ -1,7 +1,7 @@
 // Bounds by formula: the table of algorithms 2.2, and what 2.1 and 2.5 say
 // about which components exist.
-#include "cost/bisection.h"
 #include "cost/bounds.h"
+#include "cost/bisection.h"
 
 #include <catch2/catch.hpp>
 #include <map>

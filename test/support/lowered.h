@@ -82,6 +82,23 @@ inline WholeSchedule MakeWhole(const Slice& slice, const LoweringSpec& spec,
   return {std::move(lowered.schedule), std::move(lowered.meaning)};
 }
 
+// Every grid of up to `max_chips` chips, every choice of axes for groups, every
+// kind: visit(slice, collective), without payload.
+template <class Kinds, class Visit>
+void ForEachGridCollective(int max_chips, const Kinds& kinds, Visit visit) {
+  for (const Shape& shape : AllShapes(max_chips)) {
+    for (const auto& wrap : AllWraps(shape)) {
+      const Slice slice = MakeGridOf(shape, wrap);
+      for (const auto& axes : AllAxisSubsets(shape.size())) {
+        for (const CollectiveKind kind : kinds) {
+          visit(slice,
+                Collective{.kind = kind, .payload = Bytes(0), .axes = axes});
+        }
+      }
+    }
+  }
+}
+
 inline LoweringSpec Spec(const std::string& text) {
   return ParseLoweringSpec(text, "test");
 }

@@ -4,21 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
+#include "test/support/error_of.h"
 #include "topology/slice.h"
 
 namespace podsim {
-
-// What the user would read, or "no error".
-template <class Action>
-std::string ErrorOf(Action action) {
-  try {
-    action();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 inline Slice SliceOf(const std::string& spec,
                      const std::vector<std::string>& sets = {},
