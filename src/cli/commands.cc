@@ -129,6 +129,7 @@ void SetParties(const CliOptions& options, const Topology& topology,
     throw InputError("--pairs", "--shift says the pairs already; leave one");
   }
   if (!options.axes.empty()) {
+    RejectAxesOfPermute(collective, "--axes");
     collective.axes = ParseAxes(options.axes, topology, "--axes");
   }
   if (!options.groups.empty()) {

@@ -331,6 +331,13 @@ void RequireOneSlice(const Topology& topology, const std::string& where) {
                               "; give axes, for groups inside every slice");
 }
 
+void RejectAxesOfPermute(const Collective& collective,
+                         const std::string& where) {
+  if (collective.kind != CollectiveKind::kCollectivePermute) return;
+  throw InputError(where,
+                   "a collective-permute has pairs or a shift, not axes");
+}
+
 void RequirePairs(const Collective& collective, const std::string& where) {
   const bool permute = collective.kind == CollectiveKind::kCollectivePermute;
   const bool given = collective.shift || !collective.pairs.empty();

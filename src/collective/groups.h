@@ -67,6 +67,10 @@ void SetRoot(std::int64_t root, const Topology& topology,
 // Throws InputError{where, ..} if a group of all chips would span slices.
 void RequireOneSlice(const Topology& topology, const std::string& where);
 
+// Throws InputError{where, ..} for axes of a permute.
+void RejectAxesOfPermute(const Collective& collective,
+                         const std::string& where);
+
 // Throws InputError{where, ..} for a permute without pairs or shift, and for
 // pairs or a shift of another kind.
 void RequirePairs(const Collective& collective, const std::string& where);

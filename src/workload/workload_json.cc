@@ -234,7 +234,10 @@ class Reader {
     const auto pairs = json.Find("pairs");
     if (axes && groups) groups->Fail("axes says the groups already; leave one");
     if (shift && pairs) pairs->Fail("shift says the pairs already; leave one");
-    if (axes) collective.axes = ReadAxes(*axes, mesh_, topology);
+    if (axes) {
+      RejectAxesOfPermute(collective, axes->where());
+      collective.axes = ReadAxes(*axes, mesh_, topology);
+    }
     if (groups) ReadGroups(*groups, topology, collective);
     if (shift) collective.shift = ReadShift(*shift);
     if (pairs) ReadPairs(*pairs, topology, collective);

@@ -507,6 +507,130 @@ std::string Workload(const std::string& ops, const std::string& more = "") {
          R"("ops": [)" + ops + "]}";
 }
 
+TEST_CASE("groups, roots, shifts and pairs that make no sense are refused",
+          "[cli]") {
+  RequireRefused({
+      {"collective all-reduce --slice v5e:4x4 --bytes 1MiB --groups bad.json",
+       "bad.json: /1/0: chip 1 stands twice in the groups",
+       R"([[0, 1], [1, 2]])"},
+      {"collective all-reduce --slice v5e:4x4 --bytes 1MiB --groups bad.json",
+       "bad.json: expected at least one group", R"([])"},
+      {"collective all-reduce --slice v5e:4x4 --bytes 1MiB --groups bad.json",
+       "bad.json: /1: expected at least one chip", R"([[0], []])"},
+      {"collective all-reduce --slice v5e:4x4 --bytes 1MiB --groups bad.json",
+       "bad.json: /0/1: expected an integer from 0 to 15, got 16",
+       R"([[0, 16]])"},
+      {"collective all-reduce --slice v5e:4x4 --bytes 1MiB --groups bad.json "
+       "--fault chip:1,0",
+       "bad.json: /0/1: chip 1 is dead; leave it out", R"([[0, 1]])"},
+      {"collective all-gather --slice v5e:4x4 --bytes 1MiB --groups bad.json",
+       "bad.json: /1: expected 3 chips as in the first group, got 2; groups of "
+       "all-gather are equally large",
+       R"([[0, 1, 2], [3, 4]])"},
+      {"collective all-reduce --slice v5e:4x4 --bytes 1MiB --axes x --groups "
+       "bad.json",
+       "--groups: --axes says the groups already; leave one", R"([[0, 1]])"},
+      {"collective all-reduce --slice 2*v5e:4x4 --bytes 1MiB --groups bad.json",
+       "bad.json: /0: chips 0 and 16 are on different slices, and collectives "
+       "over DCN are not simulated by this version",
+       R"([[0, 16]])"},
+      {"collective all-reduce --slice 2*v5e:4x4 --bytes 1MiB",
+       "--slice: a group of all chips spans 2 slices, and collectives over DCN "
+       "are not simulated by this version; give axes, for groups inside every "
+       "slice"},
+      {"collective broadcast --slice v5e:4x4 --bytes 1MiB --root 16",
+       "--root: expected an integer from 0 to 15, got \"16\""},
+      {"collective all-reduce --slice v5e:4x4 --bytes 1MiB --root 1",
+       "--root: all-reduce has no root; broadcast, reduce, gather and scatter "
+       "have"},
+      {"collective broadcast --slice v5e:4x4 --bytes 1MiB --groups bad.json "
+       "--root 3",
+       "--root: chip 3 is in no group of the collective",
+       R"([[0, 1], [2, 4]])"},
+      {"collective broadcast --slice v5e:4x4 --bytes 1MiB --groups bad.json "
+       "--root 2",
+       "--root: chip 2 has rank 2 in its group, and group 1 has only 2 chips",
+       R"([[0, 1, 2], [4, 5]])"},
+      {"collective collective-permute --slice v5e:4x4 --bytes 1MiB ",
+       "--shift: a collective-permute needs to know who sends to whom: a shift "
+       "along an axis, or pairs"},
+      {"collective collective-permute --slice v5e:4x4 --bytes 1MiB --axes x "
+       "--shift x:1",
+       "--axes: a collective-permute has pairs or a shift, not axes"},
+      {"collective collective-permute --slice v5e:4x4 --bytes 1MiB --shift x",
+       "--shift: expected AXIS:PLACES such as x:1, got \"x\""},
+      {"collective collective-permute --slice v5e:4x4 --bytes 1MiB --shift q:1",
+       "--shift: no axis \"q\" in this slice; it has x,y"},
+      {"collective collective-permute --slice v5e:4x4 --bytes 1MiB --shift x:4",
+       "--shift: a shift by 4 on axis x of 4 chips moves nothing; expected 1 "
+       "to 3 or the negative of it"},
+      {"collective collective-permute --slice v5e:4x4 --bytes 1MiB --shift x:1 "
+       "--pairs bad.json",
+       "--pairs: --shift says the pairs already; leave one", R"([[0, 1]])"},
+      {"collective all-reduce --slice v5e:4x4 --bytes 1MiB --shift x:1",
+       "--shift: all-reduce has no pairs and no shift; collective-permute has"},
+      {"collective collective-permute --slice v5e:4x4 --bytes 1MiB --pairs "
+       "bad.json",
+       "bad.json: /1/0: chip 0 sends twice", R"([[0, 1], [0, 2]])"},
+      {"collective collective-permute --slice v5e:4x4 --bytes 1MiB --pairs "
+       "bad.json",
+       "bad.json: /1/1: chip 1 receives twice", R"([[0, 1], [2, 1]])"},
+      {"collective collective-permute --slice v5e:4x4 --bytes 1MiB --pairs "
+       "bad.json",
+       "bad.json: /0: expected a pair of chips [from, to], got 1 entries",
+       R"([[0]])"},
+      {"collective collective-permute --slice v5e:4x4 --bytes 1MiB --pairs "
+       "bad.json",
+       "bad.json: expected at least one pair", R"([])"},
+      {"collective collective-permute --slice v5e:4x4 --bytes 1MiB --groups "
+       "bad.json",
+       "bad.json: a collective-permute has pairs or a shift, not groups",
+       R"([[0, 1]])"},
+  });
+}
+
+TEST_CASE("traces and engines that cannot be are refused", "[cli]") {
+  RequireRefused({
+      {"collective all-reduce --slice v5e:4x4 --bytes 1MiB,2MiB --trace t.json",
+       "--trace: expected one lowering and one payload to trace"},
+      {"collective all-reduce --slice v5e:4x4 --bytes 1MiB --lowering all "
+       "--trace t.json",
+       "--trace: expected one lowering and one payload to trace"},
+      {"collective all-reduce --slice v5e:4x4 --bytes 1MiB --engine bound "
+       "--trace t.json",
+       "--trace: --engine bound runs nothing that could be traced"},
+      {"collective all-reduce --slice v5e:4x4 --bytes 1MiB --trace -",
+       "--trace: expected a file, got \"-\""},
+      {"collective all-reduce --slice v5e:4x4 --bytes 1MiB --trace-chips 0",
+       "--trace-chips: goes with --trace FILE"},
+      {"collective all-reduce --slice v5e:4x4 --bytes 1MiB --trace t.json "
+       "--trace-chips 0,0",
+       "--trace-chips: chip 0 stands twice"},
+      {"collective all-reduce --slice v5e:4x4 --bytes 1MiB --trace t.json "
+       "--trace-chips 16",
+       "--trace-chips: expected an integer from 0 to 15, got \"16\""},
+      {"collective all-reduce --slice v5e:4x4 --bytes 1MiB --top 0",
+       "--top: expected an integer from 1 to 16777216, got \"0\""},
+      {"collective all-reduce --slice v5p:16x16x16 --bytes 1MiB --fold off "
+       "--lowering bucket-rotated --verify off --engine reference",
+       "--engine reference: 1179648 transfers; stock SimGrid takes long above "
+       "60000: its time grows with the square. Let it fold (--fold auto), take "
+       "fewer chips, use --engine pod, or insist with --force"},
+      {"simulate bad.json --engine reference",
+       "--engine reference: SimGrid's model has no memory that async "
+       "collectives could take from computes; give computes durations, make "
+       "the collectives sync, or use --engine pod",
+       R"({"format": "podsim-workload/1", "slice": "v5e:4x4", "ops": [
+           {"id": "s", "collective": "all-reduce", "bytes": "1MiB",
+            "async": true},
+           {"id": "c", "compute": {"hbm": "1GB"}}]})"},
+      {"collective all-to-all --slice v5p:16x16x16 --bytes 1MiB",
+       "--lowering: direct: up to 33546240 transfers of several hops are more "
+       "than the 4000000 that this version simulates one by one; take groups "
+       "along some axes (--axes), fewer chips, or --engine bound"},
+  });
+}
+
 TEST_CASE("workloads with a mistake are refused at its place", "[cli]") {
   const std::string names =
       "; `after` names earlier ops of the same list or an enclosing one";
@@ -558,6 +682,47 @@ TEST_CASE("workloads with a mistake are refused at its place", "[cli]") {
           Workload(sum + R"(, "bytes": "1MiB", "axes": ["model"]})"));
   refused("/ops/0/axes/1: ", "axis x of the slice is used twice",
           Workload(sum + R"(, "bytes": "1MiB", "axes": ["x", "x"]})"));
+  refused(
+      "/ops/0/groups/0/1: ", "chip 0 stands twice in the groups",
+      Workload(
+          R"({"id": "s", "bytes": "1MiB", "collective": "all-reduce", "groups": [[0, 0]]})"));
+  refused(
+      "/ops/0/groups: ", "axes says the groups already; leave one",
+      Workload(
+          R"({"id": "s", "bytes": "1MiB", "collective": "all-reduce", "axes": ["x"], "groups": [[0, 1]]})"));
+  refused(
+      "/ops/0/root: ",
+      "all-reduce has no root; broadcast, reduce, gather and scatter have",
+      Workload(
+          R"({"id": "s", "bytes": "1MiB", "collective": "all-reduce", "root": 0})"));
+  refused(
+      "/ops/0: ",
+      "a collective-permute needs to know who sends to whom: a shift along an "
+      "axis, or pairs",
+      Workload(
+          R"({"id": "s", "bytes": "1MiB", "collective": "collective-permute"})"));
+  refused(
+      "/ops/0/axes: ", "a collective-permute has pairs or a shift, not axes",
+      Workload(
+          R"({"id": "s", "bytes": "1MiB", "collective": "collective-permute", "axes": ["x"], "shift": {"axis": "x", "by": 1}})"));
+  refused(
+      "/ops/0/shift: ", "missing key \"by\"",
+      Workload(
+          R"({"id": "s", "bytes": "1MiB", "collective": "collective-permute", "shift": {"axis": "x"}})"));
+  refused(
+      "/ops/0/shift/by: ",
+      "a shift by 4 on axis x of 4 chips moves nothing; expected 1 to 3",
+      Workload(
+          R"({"id": "s", "bytes": "1MiB", "collective": "collective-permute", "shift": {"axis": "x", "by": 4}})"));
+  refused(
+      "/ops/0/shift/axis: ",
+      "no axis \"q\" in the mesh or the slice; known: x, y, z",
+      Workload(
+          R"({"id": "s", "bytes": "1MiB", "collective": "collective-permute", "shift": {"axis": "q", "by": 1}})"));
+  refused(
+      "/ops/0/pairs/1/1: ", "chip 1 receives twice",
+      Workload(
+          R"({"id": "s", "bytes": "1MiB", "collective": "collective-permute", "pairs": [[0, 1], [1, 1]]})"));
   refused("/ops/0/compute/dtype: ",
           "the peak of dtype fp64 is not known for this generation (known: "
           "bf16, fp8, int8); set chip.flops.fp64, for example --set "
