@@ -352,5 +352,51 @@ TEST_CASE("one-hop transfers may mix with longer ones in any order",
   }
 }
 
+TEST_CASE("transfers take memory bandwidth from computes at both their ends",
+          "[engine]") {
+  // 3 MB at 100 GB/s flow for 30 us; both computes of 80 us need all of 800
+  // GB/s. A transfer reads at its source, an eighth; it writes at its
+  // destination, an eighth, or reads and writes the sum, a quarter. What a
+  // compute loses in 30 us it does later.
+  for (const std::vector<std::uint32_t>& route :
+       {std::vector<std::uint32_t>{0}, std::vector<std::uint32_t>{0, 1}}) {
+    for (const Mode mode : {Mode::kCopy, Mode::kReduce}) {
+      Schedule schedule;
+      const PatternId none = schedule.AddPattern({});
+      std::vector<LinkId> links;
+      for (const std::uint32_t link : route) links.emplace_back(link);
+      const OpId sender =
+          schedule.AddCompute(ChipId(0), Seconds(80e-6), {}, Bytes(64'000'000));
+      const OpId receiver =
+          schedule.AddCompute(ChipId(1), Seconds(80e-6), {}, Bytes(64'000'000));
+      const OpId other =
+          schedule.AddCompute(ChipId(2), Seconds(80e-6), {}, Bytes(64'000'000));
+      const OpId light =
+          schedule.AddCompute(ChipId(1), Seconds(80e-6), {}, Bytes(32'000'000));
+      schedule.Add({.src = ChipId(0),
+                    .dst = ChipId(1),
+                    .chunks = {none, ChipId(0)},
+                    .bytes = Bytes(3'000'000),
+                    .mode = mode},
+                   links, {});
+      Network network{.links = 2,
+                      .bandwidth = 100e9,
+                      .link_bandwidth = {},
+                      .link_latency = {}};
+      network.hbm_bandwidth = 800e9;
+      const Timeline timeline = RunPod(schedule, network);
+      CAPTURE(route.size(), mode == Mode::kReduce);
+      const double written = mode == Mode::kReduce ? 7.5e-6 : 3.75e-6;
+      CHECK(Near(timeline.end[sender.value()], 83.75e-6));
+      CHECK(Near(timeline.end[receiver.value()], 80e-6 + written));
+      CHECK(Near(timeline.end[other.value()], 80e-6));
+      // Half of the bandwidth is free: nothing to lose.
+      CHECK(Near(timeline.end[light.value()], 80e-6));
+      network.hbm_bandwidth = 0;
+      CHECK(Near(RunPod(schedule, network).end[sender.value()], 80e-6));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace podsim
