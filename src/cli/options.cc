@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/parse_units.h"
 #include "base/text.h"
+#include "collective/collective.h"
 #include "report/version.h"
 
 namespace podsim {
@@ -107,11 +108,11 @@ void AddTop(CLI::App& app, CliOptions& options) {
 }
 
 void AddCollective(CLI::App& app, CliOptions& options, bool many) {
-  app.add_option("KIND", options.kind,
-                 "all-reduce, all-gather, reduce-scatter, broadcast, reduce, "
-                 "collective-permute; with --engine bound also all-to-all, "
-                 "gather, scatter")
-      ->required();
+  std::vector<std::string> kinds;
+  for (const CollectiveKind kind : AllCollectiveKinds()) {
+    kinds.emplace_back(ToText(kind));
+  }
+  app.add_option("KIND", options.kind, Join(kinds, ", "))->required();
   app.add_option("--bytes", options.bytes,
                  many ? "payload S (nccl-tests): 64MiB, 1KiB,1MiB, 1KiB..4GiB, "
                         "1KiB..64MiB x4"

@@ -44,8 +44,9 @@ struct Interval {
   Picoseconds end;
   std::string name;
   std::string category;
-  std::string args;                    // JSON members, or ""
-  std::optional<std::uint64_t> arrow;  // one of these ends here
+  std::string args;  // JSON members, or ""
+  // Of a transfer: the arrow that ends here; of a collective: its execution.
+  std::optional<std::uint64_t> id;
 };
 
 // Slices that may overlap, dealt to as few threads as need be.
@@ -278,7 +279,7 @@ class TraceWriter {
     }
     WriteTrack(chip, "Async XLA Ops", async,
                [&](const Interval& slice, int thread) {
-                 thread_of_[*slice.arrow] = thread;
+                 thread_of_[*slice.id] = thread;
                });
   }
 
@@ -352,17 +353,15 @@ class TraceWriter {
               ", \"hops\": " + std::to_string(schedule_.route(op).size()),
           {}};
       if (hop->first) {
-        slice.arrow = std::uint64_t{hop->op} * topology_.chips() + chip.value();
+        slice.id = std::uint64_t{hop->op} * topology_.chips() + chip.value();
       }
       track.Add(std::move(slice));
     }
     WriteTrack(chip, name, track, [&](const Interval& slice, int thread) {
-      if (!slice.arrow) return;
-      const auto op =
-          static_cast<std::uint32_t>(*slice.arrow / topology_.chips());
-      EmitArrow("s", *slice.arrow, chip, thread_of_[ExecutionOf(op)],
-                slice.begin);
-      EmitArrow("f", *slice.arrow, chip, thread, slice.begin);
+      if (!slice.id) return;
+      const auto op = static_cast<std::uint32_t>(*slice.id / topology_.chips());
+      EmitArrow("s", *slice.id, chip, thread_of_[ExecutionOf(op)], slice.begin);
+      EmitArrow("f", *slice.id, chip, thread, slice.begin);
     });
     int flowing = 0;
     for (const auto& [time, change] : changes) {
