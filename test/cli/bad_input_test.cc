@@ -262,7 +262,7 @@ TEST_CASE("slices that do not exist are refused, with those that do", "[cli]") {
        "integer from 1 to 16777216, got \"0\""},
       {OnSlice("2*v5e:16x16"),
        "--slice: a group of all chips spans 2 slices, and collectives over DCN "
-       "are not simulated by this version; give --axes for groups inside every "
+       "are not simulated by this version; give axes, for groups inside every "
        "slice"},
       {OnSlice("missing.json"),
        "missing.json: cannot be read: No such file or directory"},
