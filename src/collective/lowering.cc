@@ -15,6 +15,8 @@ namespace {
 
 constexpr int kMaxBatches = 1024;
 constexpr int kMaxChunks = 1 << 16;
+constexpr int kMaxSubChunks = 64;
+constexpr int kMaxTrees = 64;
 // Three shares rounded to the six digits that ToText prints.
 constexpr double kFractionSlack = 2e-6;
 
@@ -25,6 +27,30 @@ struct PrimitiveRow {
 constexpr PrimitiveRow kPrimitives[] = {{AxisPrimitive::kRing, "ring"},
                                         {AxisPrimitive::kSplit, "split"},
                                         {AxisPrimitive::kShort, "short"}};
+
+// Parameters that are whole numbers. What 0 means is chosen by Resolve, or has
+// no better way to be written.
+struct CountRow {
+  const char* key;
+  int LoweringSpec::*member;
+  int least;
+  int most;
+};
+constexpr CountRow kCounts[] = {
+    {"batches", &LoweringSpec::batches, 1, kMaxBatches},
+    {"chunks", &LoweringSpec::chunks, 1, kMaxChunks},
+    {"window", &LoweringSpec::window, 0, kMaxChunks},
+    {"sub_chunks", &LoweringSpec::sub_chunks, 1, kMaxSubChunks},
+    {"ports", &LoweringSpec::ports, 1, 2 * kMaxAxes},
+    {"trees", &LoweringSpec::trees, 1, kMaxTrees},
+    {"edge_copies", &LoweringSpec::edge_copies, 1, kMaxTrees}};
+
+const CountRow* FindCount(const std::string& key) {
+  for (const CountRow& row : kCounts) {
+    if (key == row.key) return &row;
+  }
+  return nullptr;
+}
 
 std::vector<std::string> LoweringNames() {
   std::vector<std::string> names;
@@ -70,12 +96,15 @@ void SetKey(const std::string& key, const std::string& value,
             const std::string& where, LoweringSpec& spec) {
   if (key == "axis_primitive") {
     spec.axis_primitive = ParsePrimitive(value, where);
-  } else if (key == "batches") {
-    spec.batches = ParseCount(value, 1, kMaxBatches, where + ": batches");
-  } else if (key == "chunks") {
-    spec.chunks = ParseCount(value, 1, kMaxChunks, where + ": chunks");
-  } else if (key == "window") {
-    spec.window = ParseCount(value, 0, kMaxChunks, where + ": window");
+  } else if (const CountRow* count = FindCount(key)) {
+    spec.*count->member =
+        ParseCount(value, count->least, count->most, where + ": " + key);
+  } else if (key == "far_first") {
+    if (value != "true" && value != "false") {
+      throw InputError(
+          where, "expected far_first=true or false, got \"" + value + "\"");
+    }
+    spec.far_first = value == "true";
   } else if (value == "balanced") {
     spec.balanced = true;
   } else {
@@ -261,12 +290,10 @@ std::string ToText(const LoweringSpec& spec, const Collective& collective,
   for (const std::string& key : FindLowering(spec.name)->parameters) {
     if (key == "axis_primitive") {
       entries.push_back(key + "=" + ToText(spec.axis_primitive));
-    } else if (key == "batches") {
-      entries.push_back(key + "=" + std::to_string(spec.batches));
-    } else if (key == "chunks") {
-      entries.push_back(key + "=" + std::to_string(spec.chunks));
-    } else if (key == "window") {
-      entries.push_back(key + "=" + std::to_string(spec.window));
+    } else if (const CountRow* count = FindCount(key)) {
+      entries.push_back(key + "=" + std::to_string(spec.*count->member));
+    } else if (key == "far_first") {
+      entries.push_back(key + "=" + (spec.far_first ? "true" : "false"));
     } else {
       std::vector<std::string> shares;
       const auto fractions = ResolveFractions(spec, collective, topology);

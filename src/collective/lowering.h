@@ -26,6 +26,11 @@ struct LoweringSpec {
   bool balanced = false;          // fractions=balanced
   int chunks = 0;                 // of a pipeline; 0: the best number
   int window = 0;                 // messages in flight per chip; 0: all
+  int sub_chunks = 0;             // a shard is cut into; 0: the best number
+  int ports = 0;                  // used at once, 1 or 2d; 0: the best number
+  bool far_first = false;         // exchange with the farthest first
+  int trees = 0;                  // packed into a slice; 0: the best number
+  int edge_copies = 0;            // trees that may share a cable; 0: the best
 };
 
 inline constexpr int kMostChunks = 256;  // that `0` means
@@ -40,8 +45,7 @@ struct WholeSchedule {
 struct Lowering {
   const char* name;
   const char* help;  // one line
-  // Parameters it takes, of axis_primitive, batches, fractions, chunks,
-  // window.
+  // Parameters it takes: members of LoweringSpec.
   std::vector<std::string> parameters;
   std::vector<CollectiveKind> kinds;
   const char* preconditions;
