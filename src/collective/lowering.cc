@@ -164,7 +164,8 @@ std::vector<double> BalancedFractions(const LoweringSpec& spec,
   return solution;
 }
 
-std::optional<std::string> WhyNotOnSlice(const Collective& collective,
+std::optional<std::string> WhyNotOnSlice(const Lowering& row,
+                                         const Collective& collective,
                                          const Topology& topology) {
   if (!collective.groups.empty()) {
     return "its groups must be all chips or the sub-grids of some axes, and "
@@ -175,15 +176,16 @@ std::optional<std::string> WhyNotOnSlice(const Collective& collective,
     return "the slice is a list of links without axes; use direct or bfs-tree";
   }
   const std::vector<int> active = ActiveAxes(collective, topology);
-  if (topology.twisted()) {
+  const bool all_axes = static_cast<int>(active.size()) == topology.ici_axes();
+  if (topology.twisted() && !(row.twists && all_axes)) {
     for (const int axis : active) {
       for (const int other : AllAxes(topology)) {
         if (topology.axes()[axis].size % topology.axes()[other].size == 0) {
           continue;
         }
         return "on a twisted slice axis " + AxisName(topology, axis) +
-               " is no ring (it closes after two rounds); use the slice "
-               "without :twisted, or groups along its long axes";
+               " is no ring (it closes after two rounds); use bfb on all "
+               "chips, or groups along the long axes";
       }
     }
   }
@@ -204,13 +206,11 @@ std::optional<std::string> WhyNotOnSlice(const Collective& collective,
 
 std::span<const Lowering> Lowerings() {
   static const std::vector<Lowering> rows = {
-      RingLowering(),       RingSplitLowering(),
-      RingShortLowering(),  LineLowering(),
-      BucketLowering(),     BucketRotatedLowering(),
-      LineMiddleLowering(), ChainLowering(),
-      BfsTreeLowering(),    DoubleBinaryTreeLowering(),
-      BinomialLowering(),   DirectLowering(),
-      OneShotLowering(),    SplitShiftLowering()};
+      RingLowering(),    RingSplitLowering(),        RingShortLowering(),
+      LineLowering(),    BucketLowering(),           BucketRotatedLowering(),
+      BfbLowering(),     LineMiddleLowering(),       ChainLowering(),
+      BfsTreeLowering(), DoubleBinaryTreeLowering(), BinomialLowering(),
+      DirectLowering(),  OneShotLowering(),          SplitShiftLowering()};
   return rows;
 }
 
@@ -319,7 +319,7 @@ std::optional<std::string> WhyNot(const LoweringSpec& spec,
     return "only for " + Join(kinds, ", ");
   }
   if (row->lower != nullptr) {
-    const auto reason = WhyNotOnSlice(collective, topology);
+    const auto reason = WhyNotOnSlice(*row, collective, topology);
     if (reason) return reason;
   }
   return row->why_not(collective, topology, spec);
@@ -331,6 +331,9 @@ LoweringSpec Resolve(const LoweringSpec& spec, const Collective& collective,
   LoweringSpec resolved = spec;
   if (row->best_chunks != nullptr && spec.chunks == 0) {
     resolved.chunks = row->best_chunks(collective, slice);
+  }
+  if (row->resolve != nullptr) {
+    resolved = row->resolve(resolved, collective, slice);
   }
   return resolved;
 }

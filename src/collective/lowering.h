@@ -61,12 +61,17 @@ struct Lowering {
   // faults, twists and slices without axes unless `why_not` objects.
   WholeSchedule (*build)(const Collective&, const Topology&,
                          const LoweringSpec&) = nullptr;
-  // Of those: about how many transfers, and a time that it cannot beat.
+  // About how many steps or transfers. Of the latter: a time that it cannot
+  // beat.
   std::uint64_t (*count)(const Collective&, const Topology&,
                          const LoweringSpec&) = nullptr;
   Seconds (*at_least)(const Collective&, const Slice&,
                       const LoweringSpec&) = nullptr;
   bool attains = false;  // that time, by single hops, where links are alike
+  // Puts numbers for parameters that say 0, where there are such.
+  LoweringSpec (*resolve)(const LoweringSpec&, const Collective&,
+                          const Slice&) = nullptr;
+  bool twists = false;  // its program suits all axes of a twisted slice
   // The best number of chunks, where `chunks` is a parameter.
   int (*best_chunks)(const Collective&, const Slice&) = nullptr;
 };
@@ -78,7 +83,7 @@ const Lowering* FindLowering(const std::string& name);
 LoweringSpec ParseLoweringSpec(const std::string& text,
                                const std::string& where);
 
-// The spec with `chunks` chosen.
+// The spec with every number chosen.
 LoweringSpec Resolve(const LoweringSpec& spec, const Collective& collective,
                      const Slice& slice);
 

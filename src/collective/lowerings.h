@@ -12,6 +12,7 @@ Lowering RingShortLowering();
 Lowering LineLowering();
 Lowering BucketLowering();
 Lowering BucketRotatedLowering();
+Lowering BfbLowering();
 Lowering LineMiddleLowering();
 Lowering ChainLowering();
 Lowering BfsTreeLowering();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "collective/balanced_trees.h"
 #include "collective/groups.h"
 #include "topology/distance.h"
 
@@ -119,6 +120,30 @@ std::optional<Seconds> DirectForm(const LoweringSpec& spec,
          slice.parameters.collective_launch;
 }
 
+// One step per level, as long as its fullest link; all levels in turn.
+std::optional<Seconds> BfbTime(const LoweringSpec& spec,
+                               const Collective& collective,
+                               const Slice& slice) {
+  const Topology& topology = slice.topology;
+  const std::int64_t n = GroupSize(collective, topology);
+  const std::vector<int> active = ActiveAxes(collective, topology);
+  const int sub_chunks = Resolve(spec, collective, slice).sub_chunks;
+  if (collective.payload.value() % (n * sub_chunks) != 0) return std::nullopt;
+  const BalancedTrees trees =
+      MakeBalancedTrees(collective, topology, sub_chunks);
+  const double start = slice.parameters.ici_message_overhead.value() +
+                       slice.parameters.ici_hop_latency.value();
+  const double per_sub_chunk = static_cast<double>(collective.payload.value()) /
+                               (static_cast<double>(n * sub_chunks) *
+                                slice.parameters.ici_bandwidth.value());
+  double time = 0;
+  for (std::size_t level = 0; level < trees.levels.size(); ++level) {
+    time += start + trees.MostOf(level) * per_sub_chunk;
+  }
+  if (collective.kind == CollectiveKind::kAllReduce) time *= 2;
+  return Seconds(time) + slice.parameters.collective_launch;
+}
+
 // Of a pipeline along a line, whose links nothing else uses.
 std::optional<Seconds> PathTime(const LoweringSpec& spec,
                                 const Collective& collective,
@@ -147,6 +172,7 @@ std::optional<Seconds> ClosedForm(const LoweringSpec& spec,
   if (!HasProgram(spec)) return PathTime(spec, collective, slice);
   const std::int64_t n = GroupSize(collective, topology);
   if (n == 1 || collective.payload.value() == 0) return Seconds(0);
+  if (spec.name == "bfb") return BfbTime(spec, collective, slice);
   if (spec.batches != 1) return std::nullopt;
   const std::vector<int> active = ActiveAxes(collective, topology);
   const bool rotated = spec.name == "bucket-rotated";

@@ -41,6 +41,11 @@ class LargerShards {
     return CountFrom(box, lo, 0);
   }
 
+  bool Has(ChipId chip) const {
+    if (sums_.empty()) return false;
+    return Count(OwnerBox{}, chip) != 0;
+  }
+
  private:
   // Index of the prefix sum that includes this coordinate.
   std::uint32_t IndexAfter(const Coordinates& at) const {
@@ -81,26 +86,23 @@ std::int64_t Volume(const OwnerBox& box, std::size_t axes) {
 class PatternBytes {
  public:
   PatternBytes(const Program& program, const Topology& topology, Bytes payload)
-      : axes_(topology.axes().size()),
+      : program_(program),
+        topology_(topology),
+        axes_(topology.axes().size()),
         larger_(topology, program.group_axes,
                 payload.value() % GroupSize(program, topology)) {
     const std::int64_t n = GroupSize(program, topology);
-    const Bytes shard(payload.value() / n);
     equal_ = payload.value() % n == 0;
-    const std::vector<Bytes> small = SubChunkSizes(program.split, shard);
-    const std::vector<Bytes> large =
-        SubChunkSizes(program.split, shard + Bytes(equal_ ? 0 : 1));
+    small_ = SubChunkSizes(program.split, SmallShard(program, payload, n));
+    large_ = SubChunkSizes(
+        program.split, SmallShard(program, payload, n) + Bytes(equal_ ? 0 : 1));
+    CHECK(equal_ || program.targets.empty()) << "blocks of unequal sizes";
     for (const ProgramPattern& pattern : program.patterns) {
-      const auto [first, count] = SubChunkRange(program.split, pattern);
-      std::int64_t of_small = 0, of_large = 0;
-      for (int k = first; k < first + count; ++k) {
-        of_small += small[k].value();
-        of_large += large[k].value();
-      }
-      per_owner_.push_back({Volume(pattern.owners, axes_), of_small, of_large});
+      per_owner_.push_back(pattern.is_list() ? OfList(pattern)
+                                             : OfBox(pattern));
     }
-    for (const Bytes size : small) any_zero_ |= size.value() == 0;
-    for (const Bytes size : large) any_zero_ |= size.value() == 0;
+    for (const Bytes size : small_) any_zero_ |= size.value() == 0;
+    for (const Bytes size : large_) any_zero_ |= size.value() == 0;
   }
 
   static std::pair<int, int> SubChunkRange(const ChunkSplit& split,
@@ -118,18 +120,60 @@ class PatternBytes {
                   ChipId base) const {
     const PerOwner& owner = per_owner_[index];
     std::int64_t bytes = owner.volume * owner.small;
-    if (!equal_ && owner.small != owner.large) {
-      bytes +=
-          larger_.Count(pattern.owners, base) * (owner.large - owner.small);
+    if (equal_ || owner.small == owner.large) return bytes;
+    if (!pattern.is_list()) {
+      return bytes +
+             larger_.Count(pattern.owners, base) * (owner.large - owner.small);
+    }
+    for (std::uint32_t k = pattern.first_item; k < pattern.end_item; ++k) {
+      const ChunkItem& item = program_.items[k];
+      const std::int64_t more =
+          large_[item.sub_chunk].value() - small_[item.sub_chunk].value();
+      if (more != 0 &&
+          larger_.Has(topology_.Translate(base, item.displacement()))) {
+        bytes += more;
+      }
     }
     return bytes;
   }
 
  private:
+  // Bytes of one owner, of the smaller and the larger shards; of a list, of all
+  // its owners (volume 1).
   struct PerOwner {
     std::int64_t volume, small, large;
   };
+
+  // What a rank owns, cut by program.split: a shard, or the blocks for others.
+  static Bytes SmallShard(const Program& program, Bytes payload,
+                          std::int64_t n) {
+    const auto blocks = std::max<std::int64_t>(1, std::ssize(program.targets));
+    return Bytes(payload.value() / n * blocks);
+  }
+
+  PerOwner OfBox(const ProgramPattern& pattern) const {
+    const auto [first, count] = SubChunkRange(program_.split, pattern);
+    PerOwner owner{Volume(pattern.owners, axes_), 0, 0};
+    for (int k = first; k < first + count; ++k) {
+      owner.small += small_[k].value();
+      owner.large += large_[k].value();
+    }
+    return owner;
+  }
+
+  PerOwner OfList(const ProgramPattern& pattern) const {
+    PerOwner owner{1, 0, 0};
+    for (std::uint32_t k = pattern.first_item; k < pattern.end_item; ++k) {
+      owner.small += small_[program_.items[k].sub_chunk].value();
+      owner.large += large_[program_.items[k].sub_chunk].value();
+    }
+    return owner;
+  }
+
+  const Program& program_;
+  const Topology& topology_;
   std::size_t axes_;
+  std::vector<Bytes> small_, large_;  // sub-chunks of the two sizes of shards
   LargerShards larger_;
   std::vector<PerOwner> per_owner_;
   bool equal_ = true;
@@ -137,6 +181,11 @@ class PatternBytes {
 };
 
 }  // namespace
+
+const Coordinates& TargetOf(const Program& program, int sub_chunk) {
+  return program.targets[sub_chunk / program.split.batches /
+                         (program.split.halves ? 2 : 1)];
+}
 
 int GroupSize(const Program& program, const Topology& topology) {
   int size = 1;
@@ -154,6 +203,12 @@ Schedule Instantiate(const Program& program, const Topology& topology,
   Schedule schedule;
   schedule.Reserve(placement.slots(), 2 * placement.slots());
   for (const ProgramPattern& pattern : program.patterns) {
+    if (pattern.is_list()) {
+      schedule.AddItems(std::span(program.items)
+                            .subspan(pattern.first_item,
+                                     pattern.end_item - pattern.first_item));
+      continue;
+    }
     const auto [first, count] =
         PatternBytes::SubChunkRange(program.split, pattern);
     schedule.AddPattern({.owners = pattern.owners,
@@ -166,30 +221,57 @@ Schedule Instantiate(const Program& program, const Topology& topology,
   const auto emitted = [&](std::uint32_t slot) {
     return op_of.empty() || op_of[slot] != kNoOp;
   };
+  const auto op_at = [&](std::uint32_t slot) {
+    return OpId(op_of.empty() ? slot : op_of[slot]);
+  };
   std::vector<Placement::Wait> waits;
   std::vector<OpId> after;
-  for (std::uint32_t id = 0; id < program.steps.size(); ++id) {
+  std::vector<LinkId> route;
+  // nullopt: a transfer of no bytes.
+  const auto add = [&](std::uint32_t id,
+                       std::uint32_t site) -> std::optional<OpId> {
     const ProgramStep& step = program.steps[id];
-    const ProgramPattern& pattern = program.patterns[step.pattern.value()];
+    std::int64_t bytes = 0;
+    std::uint32_t scratch = kNoOp;
+    if (IsTransfer(step)) {
+      bytes = sizes.Of(program.patterns[step.pattern.value()],
+                       step.pattern.value(), ChipId(site));
+      if (bytes == 0) return std::nullopt;
+    } else if (step.kind == StepKind::kLocal) {
+      scratch = placement.SlotOf(step.detail,
+                                 placement.SourceOfArrival(step.detail, site));
+      if (!emitted(scratch)) return std::nullopt;
+    }
+    placement.WaitsOf(id, site, emitted, waits);
+    after.clear();
+    for (const Placement::Wait& wait : waits) after.push_back(op_at(wait.slot));
+    if (step.kind == StepKind::kCompute) {
+      return schedule.AddCompute(ChipId(site), program.durations[step.detail],
+                                 after);
+    }
+    if (step.kind == StepKind::kLocal) {
+      return schedule.AddLocal(ChipId(site), schedule.chunks(op_at(scratch)),
+                               op_at(scratch), Seconds(0), after);
+    }
+    const Transfer transfer{.src = ChipId(site),
+                            .dst = ChipId(placement.Target(id, site)),
+                            .chunks = {step.pattern, ChipId(site)},
+                            .bytes = Bytes(bytes),
+                            .mode = step.mode,
+                            .lane = step.lane};
+    if (step.kind == StepKind::kHop) {
+      return schedule.Add(transfer, grid.LinkAt(site, step.axis, step.sign),
+                          after);
+    }
+    placement.RouteOf(id, site, route);
+    return schedule.Add(transfer, route, after);
+  };
+  for (std::uint32_t id = 0; id < program.steps.size(); ++id) {
     for (std::uint32_t k = 0; k < placement.SitesOf(id); ++k) {
-      const std::uint32_t site = placement.SiteOf(id, k);
-      const std::int64_t bytes =
-          sizes.Of(pattern, step.pattern.value(), ChipId(site));
-      if (bytes == 0) continue;
-      placement.WaitsOf(id, site, emitted, waits);
-      after.clear();
-      for (const Placement::Wait& wait : waits) {
-        after.emplace_back(op_of.empty() ? wait.slot : op_of[wait.slot]);
+      const std::optional<OpId> op = add(id, placement.SiteOf(id, k));
+      if (op && !op_of.empty()) {
+        op_of[placement.FirstSlot(id) + k] = op->value();
       }
-      const OpId op =
-          schedule.Add(Transfer{.src = ChipId(site),
-                                .dst = ChipId(placement.Target(id, site)),
-                                .chunks = {step.pattern, ChipId(site)},
-                                .bytes = Bytes(bytes),
-                                .mode = step.mode,
-                                .lane = step.lane},
-                       grid.LinkAt(site, step.axis, step.sign), after);
-      if (!op_of.empty()) op_of[placement.FirstSlot(id) + k] = op.value();
     }
   }
   return schedule;
@@ -204,8 +286,12 @@ CollectiveMeaning MeaningOf(const Program& program, const Topology& topology,
   std::vector<std::uint32_t> group_of_first(topology.chips(), UINT32_MAX);
   meaning.chunks.reserve(static_cast<std::size_t>(topology.chips()) *
                          program.split.sub_chunks());
-  std::vector<Bytes> sizes[2] = {SubChunkSizes(program.split, shards.back()),
-                                 SubChunkSizes(program.split, shards.front())};
+  const auto sizes_of = [&](Bytes shard) {
+    const auto blocks = std::max<std::int64_t>(1, std::ssize(program.targets));
+    return SubChunkSizes(program.split, Bytes(shard.value() * blocks));
+  };
+  const std::vector<Bytes> sizes[2] = {sizes_of(shards.back()),
+                                       sizes_of(shards.front())};
   for (int id = 0; id < topology.chips(); ++id) {
     const ChipId chip(id);
     Coordinates at = topology.CoordinatesOf(chip);
@@ -217,15 +303,20 @@ CollectiveMeaning MeaningOf(const Program& program, const Topology& topology,
     }
     const auto rank = static_cast<std::uint32_t>(meaning.groups[group].size());
     meaning.groups[group].push_back(chip);
-    const bool larger = shards[rank] != shards.back();
-    for (const Bytes size : sizes[larger ? 1 : 0]) {
+    const std::vector<Bytes>& own =
+        sizes[shards[rank] != shards.back() ? 1 : 0];
+    for (std::size_t q = 0; q < own.size(); ++q) {
       Chunk chunk{.group = group,
                   .owner = rank,
-                  .bytes = size,
+                  .bytes = own[q],
                   .contributor = chip,
                   .receiver = chip};
       if (program.flow.all_contribute) chunk.contributor.reset();
       if (program.flow.all_receive) chunk.receiver.reset();
+      if (!program.targets.empty()) {
+        chunk.receiver =
+            topology.Translate(chip, TargetOf(program, static_cast<int>(q)));
+      }
       meaning.chunks.push_back(chunk);
     }
   }

@@ -11,12 +11,16 @@ namespace podsim {
 // Places the program on every chip (NoFold) or on one chip per class. Ops are
 // ordered step by step, sites ascending; without `where` and zero-byte chunks
 // op id = step * sites + site. Zero-byte transfers are not emitted. When
-// anything is folded, the number of ranks must divide `payload` (CHECK).
+// anything is folded, and for all-to-all, the number of ranks must divide
+// `payload` (CHECK).
 Schedule Instantiate(const Program& program, const Topology& topology,
                      const Fold& fold, Bytes payload);
 
 // Chips of one group (the product of the group's axes).
 int GroupSize(const Program& program, const Topology& topology);
+
+// Where a sub-chunk of an all-to-all is due, as a displacement from its owner.
+const Coordinates& TargetOf(const Program& program, int sub_chunk);
 
 // The meaning of the unfolded schedule: groups, chunks and their owners. Chunk
 // id = owner chip * split.sub_chunks() + sub-chunk.

@@ -1,5 +1,7 @@
 #include "schedule/placement.h"
 
+#include <cstdlib>
+
 #include "base/check.h"
 
 namespace podsim {
@@ -36,6 +38,34 @@ std::uint32_t Placement::SiteOf(std::uint32_t step, std::uint32_t k) const {
          s.where_coordinate * stride + k % stride;
 }
 
+std::uint32_t Placement::TargetOfRest(const ProgramStep& step,
+                                      std::uint32_t site, bool back) const {
+  if (step.kind != StepKind::kFar) return site;
+  Coordinates hops = program_.routes[step.detail];
+  if (back) {
+    for (int& count : hops) count = -count;
+  }
+  return grid_.Translate(site, hops);
+}
+
+void Placement::RouteOf(std::uint32_t step, std::uint32_t site,
+                        std::vector<LinkId>& route) const {
+  route.clear();
+  const ProgramStep& s = program_.steps[step];
+  if (s.kind == StepKind::kHop) {
+    route.push_back(grid_.LinkAt(site, s.axis, s.sign));
+    return;
+  }
+  const Coordinates& hops = program_.routes[s.detail];
+  for (int axis = 0; axis < kMaxAxes; ++axis) {
+    const Sign sign = hops[axis] > 0 ? Sign::kPlus : Sign::kMinus;
+    for (int k = std::abs(hops[axis]); k > 0; --k) {
+      route.push_back(grid_.LinkAt(site, axis, sign));
+      site = grid_.Neighbour(site, axis, sign);
+    }
+  }
+}
+
 std::uint64_t CountSlots(const Program& program, const FoldedGrid& grid) {
   std::uint64_t count = 0;
   for (const ProgramStep& step : program.steps) count += SlotsOf(step, grid);
@@ -45,6 +75,7 @@ std::uint64_t CountSlots(const Program& program, const FoldedGrid& grid) {
 std::uint64_t CountTransfers(const Program& program, const Topology& topology) {
   std::uint64_t count = 0;
   for (const ProgramStep& step : program.steps) {
+    if (!IsTransfer(step)) continue;
     count += step.where_axis < 0
                  ? topology.chips()
                  : topology.chips() / topology.axes()[step.where_axis].size;
@@ -56,7 +87,10 @@ bool InvariantAlong(const Program& program, const Topology& topology,
                     int axis) {
   for (const ProgramStep& step : program.steps) {
     if (step.where_axis == axis) return false;
-    if (step.axis == axis && !topology.axes()[axis].wrap) return false;
+    const bool along =
+        (step.kind == StepKind::kHop && step.axis == axis) ||
+        (step.kind == StepKind::kFar && program.routes[step.detail][axis] != 0);
+    if (along && !topology.axes()[axis].wrap) return false;
   }
   return true;
 }

@@ -43,13 +43,19 @@ class Placement {
 
   std::uint32_t Target(std::uint32_t step, std::uint32_t site) const {
     const ProgramStep& s = program_.steps[step];
+    if (s.kind != StepKind::kHop) return TargetOfRest(s, site, /*back=*/false);
     return grid_.Neighbour(site, s.axis, s.sign);
   }
-  // The site whose transfer of this step arrives at `site`.
+  // The site whose transfer of this step arrives at `site`. What is no transfer
+  // stays where it is.
   std::uint32_t SourceOfArrival(std::uint32_t step, std::uint32_t site) const {
     const ProgramStep& s = program_.steps[step];
+    if (s.kind != StepKind::kHop) return TargetOfRest(s, site, /*back=*/true);
     return grid_.Neighbour(site, s.axis, Opposite(s.sign));
   }
+  // The links of a transfer in order.
+  void RouteOf(std::uint32_t step, std::uint32_t site,
+               std::vector<LinkId>& route) const;
 
   // The slots that (step, site) waits for, given which slots hold transfers
   // (`emitted(slot)`): the last emitted one before it in its lane, and its
@@ -69,6 +75,8 @@ class Placement {
     return site / (stride * grid_.period(axis)) * stride + site % stride;
   }
   void AddWait(const Wait& wait, std::vector<Wait>& waits) const;
+  std::uint32_t TargetOfRest(const ProgramStep& step, std::uint32_t site,
+                             bool back) const;
 
   const Program& program_;
   const FoldedGrid& grid_;
@@ -104,6 +112,7 @@ inline void Placement::AddWait(const Wait& wait,
                                std::vector<Wait>& waits) const {
   const std::uint16_t lane = program_.steps[wait.step].lane;
   for (Wait& other : waits) {
+    if (lane == kNoLane) break;
     if (other.site != wait.site || program_.steps[other.step].lane != lane) {
       continue;
     }

@@ -33,16 +33,33 @@ struct OwnerBox {
   bool operator==(const OwnerBox&) const = default;
 };
 
+// One chunk: of the owner at a displacement from the sending chip (around as if
+// all axes wrapped), one sub-chunk.
+struct ChunkItem {
+  std::array<std::int16_t, kMaxAxes> owner{};
+  std::uint16_t sub_chunk = 0;
+
+  Coordinates displacement() const {
+    Coordinates hops{};
+    for (int a = 0; a < kMaxAxes; ++a) hops[a] = owner[a];
+    return hops;
+  }
+};
+
 // The chunks of one transfer: of every owner in the box, one (part, batch),
-// both halves or one.
+// both halves or one; or a list of items.
 struct ProgramPattern {
   OwnerBox owners;
   int part = 0;  // part * batches + batch
   Half half = Half::kBoth;
+  std::uint32_t first_item = 0;  // into Program::items, if any
+  std::uint32_t end_item = 0;
+
+  bool is_list() const { return first_item != end_item; }
 };
 
-// A dependence inside a Program: on this chip's own transfer of an earlier
-// step, or on the transfer of that step that arrives at this chip. Where that
+// A dependence inside a Program: on this chip's own op of an earlier step, or
+// on the transfer of that step that arrives at this chip. Where that
 // transfer does not exist (no such coordinate, zero bytes) there is no
 // dependence.
 struct After {
@@ -53,14 +70,21 @@ struct After {
 };
 
 inline constexpr std::uint32_t kNoStep = UINT32_MAX;
+inline constexpr int kNoLane = UINT16_MAX;  // ordered by its waits alone
 
-// One transfer over one hop that every chip sends, or every chip at one
-// coordinate of one axis.
+// A transfer over one hop or several; an add of what a scratch transfer of an
+// earlier step has left here; or a compute.
+enum class StepKind : std::uint8_t { kHop, kFar, kLocal, kCompute };
+
+// One op that every chip does, or every chip at one coordinate of one axis.
 struct ProgramStep {
   std::uint16_t lane;
-  std::uint8_t axis;
-  Sign sign;
+  std::uint8_t axis;  // of a hop
+  Sign sign;          // of a hop
   Mode mode;
+  StepKind kind;
+  // Into Program::routes or durations; of a local: the scratch step.
+  std::uint32_t detail;
   PatternId pattern;
   std::int8_t where_axis = -1;  // -1: every chip
   std::int32_t where_coordinate = 0;
@@ -79,16 +103,26 @@ struct ChunkFlow {
   bool all_receive = false;     // else the owner only
 };
 
+inline bool IsTransfer(const ProgramStep& step) {
+  return step.kind == StepKind::kHop || step.kind == StepKind::kFar;
+}
+
 // A collective as the steps of one chip, in coordinates relative to that chip.
 // Groups are the sub-grids spanned by `group_axes`, all at once; the owner of
 // shard i of a group is its rank i (increasing chip id).
 struct Program {
   std::vector<ProgramStep> steps;
   std::vector<ProgramPattern> patterns;
+  std::vector<ChunkItem> items;
+  std::vector<Coordinates> routes;  // hops of far steps: x first, then y, ..
+  std::vector<Seconds> durations;   // of computes
   std::vector<After> after;
   ChunkSplit split;
   ChunkFlow flow;
   std::vector<int> group_axes;
+  // Not empty: an all-to-all. Every chip owns a block of S/n for each
+  // displacement here, due there; split.parts of them.
+  std::vector<Coordinates> targets;
 };
 
 // Builds a Program step by step. A lane is FIFO per chip: a step also waits for
@@ -96,18 +130,28 @@ struct Program {
 // everywhere, or all at coordinates of one axis.
 class ProgramBuilder {
  public:
-  ProgramBuilder(ChunkSplit split, ChunkFlow flow, std::vector<int> group_axes);
+  ProgramBuilder(ChunkSplit split, ChunkFlow flow, std::vector<int> group_axes,
+                 std::vector<Coordinates> targets = {});
 
   PatternId Pattern(const OwnerBox& owners, int part, Half half);
+  PatternId Pattern(std::span<const ChunkItem> items);  // at least one
   // The following steps exist only at this coordinate of the axis.
   void Where(int axis, int coordinate);
   void Everywhere();
   StepId Send(int lane, int axis, Sign sign, PatternId pattern, Mode mode,
               std::span<const After> after);
+  // So many hops along every axis, all of which wrap: x first, then y, ..
+  StepId SendFar(int lane, const Coordinates& hops, PatternId pattern,
+                 Mode mode, std::span<const After> after);
+  // Adds what arrived here by the scratch step, which it waits for.
+  StepId AddArrived(StepId scratch, std::span<const After> after);
+  StepId Compute(int lane, Seconds duration, std::span<const After> after);
   Program Build() &&;
 
  private:
   using LaneKey = std::pair<int, std::pair<int, int>>;  // lane, (axis, coord.)
+
+  StepId Append(ProgramStep step, std::span<const After> after);
 
   Program program_;
   int where_axis_ = -1;

@@ -107,6 +107,17 @@ PatternId Schedule::AddRuns(std::span<const ChunkRun> runs) {
                      .end_run = static_cast<std::uint32_t>(runs_.size())});
 }
 
+PatternId Schedule::AddItems(std::span<const ChunkItem> items) {
+  const auto first = static_cast<std::uint32_t>(items_.size());
+  items_.insert(items_.end(), items.begin(), items.end());
+  return AddPattern({.owners = {},
+                     .first_sub_chunk = 0,
+                     .sub_chunks = 0,
+                     .first_run = first,
+                     .end_run = static_cast<std::uint32_t>(items_.size()),
+                     .relative = true});
+}
+
 void Schedule::Reserve(std::uint64_t ops, std::uint64_t waits) {
   ops_.reserve(ops);
   first_after_.reserve(ops + 1);

@@ -28,14 +28,15 @@ struct ChunkSet {
 };
 
 // Owners in a cyclic box relative to the base, sub-chunks
-// [first_sub_chunk, first_sub_chunk + sub_chunks) of each; or runs of chunk
-// ids.
+// [first_sub_chunk, first_sub_chunk + sub_chunks) of each; or items relative to
+// the base; or runs of chunk ids.
 struct SchedulePattern {
   OwnerBox owners;
   std::uint32_t first_sub_chunk = 0;
   std::uint32_t sub_chunks = 0;
-  std::uint32_t first_run = 0;  // into runs, if sub_chunks == 0
+  std::uint32_t first_run = 0;  // into runs, or items if relative
   std::uint32_t end_run = 0;
+  bool relative = false;  // items
 };
 
 struct Transfer {
@@ -65,6 +66,7 @@ class Schedule {
 
   PatternId AddPattern(const SchedulePattern& pattern);
   PatternId AddRuns(std::span<const ChunkRun> runs);
+  PatternId AddItems(std::span<const ChunkItem> items);
   void Reserve(std::uint64_t ops, std::uint64_t waits);
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(ops_.size()); }
@@ -100,6 +102,10 @@ class Schedule {
     return std::span(runs_).subspan(pattern.first_run,
                                     pattern.end_run - pattern.first_run);
   }
+  std::span<const ChunkItem> items(const SchedulePattern& pattern) const {
+    return std::span(items_).subspan(pattern.first_run,
+                                     pattern.end_run - pattern.first_run);
+  }
 
  private:
   struct Op {
@@ -121,6 +127,7 @@ class Schedule {
   std::vector<OpId> after_;
   std::vector<SchedulePattern> patterns_;
   std::vector<ChunkRun> runs_;
+  std::vector<ChunkItem> items_;
   std::vector<std::uint32_t> hops_;  // of op, only when some route is longer
   std::vector<LinkId> routes_;
   std::vector<Seconds> durations_;
@@ -186,6 +193,13 @@ void ForEachRun(const Schedule& schedule, ChunkSet set,
                 const Topology& topology, std::uint32_t sub_chunks_per_owner,
                 Visit visit) {
   const SchedulePattern& pattern = schedule.patterns()[set.pattern.value()];
+  if (pattern.relative) {
+    for (const ChunkItem& item : schedule.items(pattern)) {
+      const ChipId owner = topology.Translate(set.base, item.displacement());
+      visit(owner.value() * sub_chunks_per_owner + item.sub_chunk, 1u);
+    }
+    return;
+  }
   if (pattern.sub_chunks == 0) {
     for (const ChunkRun& run : schedule.runs(pattern)) {
       visit(run.first, run.count);

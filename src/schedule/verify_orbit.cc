@@ -36,7 +36,9 @@ class ProgramOrder {
   // A lane is FIFO: its earlier transfers are ancestors of the later ones.
   bool SameLaneBefore(SiteOp ancestor, SiteOp op) const {
     const auto& steps = placement_.program().steps;
-    return ancestor.site == op.site && ancestor.step <= op.step &&
+    if (ancestor.site != op.site) return false;
+    if (ancestor.step == op.step) return true;
+    return ancestor.step < op.step && steps[op.step].lane != kNoLane &&
            steps[ancestor.step].lane == steps[op.step].lane;
   }
 
@@ -142,6 +144,13 @@ struct KnownBefore {
   const std::uint8_t* write_after_write;
 };
 
+// One transfer or local add of a sub-chunk: of the owners in the step's box, or
+// of one displacement from the sender.
+struct Sent {
+  std::uint32_t step;
+  std::uint32_t item;  // kNone: the box
+};
+
 struct Access {
   std::uint32_t step;
   std::uint32_t next;
@@ -159,21 +168,12 @@ class OrbitReplay {
         placement_(program, grid_),
         order_(placement_),
         memo_(program.steps.size(), OneClass() ? 1 : topology.chips()) {
-    for (std::size_t k = 0; k < program.steps.size(); ++k) {
-      const ProgramPattern& pattern =
-          program.patterns[program.steps[k].pattern.value()];
-      const int halves = program.split.halves ? 2 : 1;
-      for (int h = 0; h < halves; ++h) {
-        if ((pattern.half == Half::kFirst && h == 1) ||
-            (pattern.half == Half::kSecond && h == 0)) {
-          continue;
-        }
-        const std::size_t sub_chunk = pattern.part * halves + h;
-        if (steps_of_.size() <= sub_chunk) steps_of_.resize(sub_chunk + 1);
-        steps_of_[sub_chunk].push_back(static_cast<std::uint32_t>(k));
-      }
+    sent_of_.resize(program.split.sub_chunks());
+    for (std::uint32_t id = 0; id < program.steps.size(); ++id) {
+      if (program.steps[id].kind == StepKind::kCompute) continue;
+      scratch_ |= program.steps[id].mode == Mode::kScratch;
+      ListSent(id);
     }
-    steps_of_.resize(program.split.sub_chunks());
   }
 
   Violations Run() {
@@ -199,6 +199,23 @@ class OrbitReplay {
   }
 
  private:
+  void ListSent(std::uint32_t id) {
+    const ProgramPattern& pattern =
+        program_.patterns[program_.steps[id].pattern.value()];
+    for (std::uint32_t k = pattern.first_item; k < pattern.end_item; ++k) {
+      sent_of_[program_.items[k].sub_chunk].push_back({id, k});
+    }
+    if (pattern.is_list()) return;
+    const int halves = program_.split.halves ? 2 : 1;
+    for (int h = 0; h < halves; ++h) {
+      if ((pattern.half == Half::kFirst && h == 1) ||
+          (pattern.half == Half::kSecond && h == 0)) {
+        continue;
+      }
+      sent_of_[pattern.part * halves + h].push_back({id, kNone});
+    }
+  }
+
   static std::vector<bool> InvariantAxes(const Program& program,
                                          const Topology& topology) {
     std::vector<bool> invariant;
@@ -227,11 +244,16 @@ class OrbitReplay {
   void CheckStructure() {
     for (std::uint32_t id = 0; id < program_.steps.size(); ++id) {
       const ProgramStep& step = program_.steps[id];
-      if (topology_.healthy() && topology_.axes()[step.axis].wrap) continue;
+      if (!IsTransfer(step) || StaysOnWraps(step)) continue;
       for (std::uint32_t k = 0; k < placement_.SitesOf(id); ++k) {
-        const ChipId chip(placement_.SiteOf(id, k));
-        const LinkId link = topology_.LinkAt(chip, step.axis, step.sign);
-        if (topology_.Live(link)) continue;
+        const std::uint32_t site = placement_.SiteOf(id, k);
+        std::vector<LinkId> route;
+        placement_.RouteOf(id, site, route);
+        const auto dead =
+            std::find_if(route.begin(), route.end(),
+                         [&](LinkId link) { return !topology_.Live(link); });
+        if (dead == route.end()) continue;
+        const LinkId link = *dead;
         violations_.Add("step " + std::to_string(id) + " uses link " +
                         topology_.NameOf(link) +
                         ", which does not exist or is dead");
@@ -240,21 +262,39 @@ class OrbitReplay {
     }
   }
 
+  // Links that every chip has.
+  bool StaysOnWraps(const ProgramStep& step) const {
+    if (!topology_.healthy()) return false;
+    if (step.kind == StepKind::kHop) return topology_.axes()[step.axis].wrap;
+    for (std::size_t a = 0; a < topology_.axes().size(); ++a) {
+      if (program_.routes[step.detail][a] != 0 && !topology_.axes()[a].wrap) {
+        return false;
+      }
+    }
+    return true;
+  }
+
   void ReplaySubChunk(ChipId owner, int q) {
-    cells_.assign(topology_.chips(), Cell{});
+    if (cells_.empty()) cells_.resize(topology_.chips());
+    for (const std::uint32_t chip : touched_) cells_[chip] = Cell{};
+    touched_.clear();
     accesses_.clear();
+    arrived_.clear();
     const OwnerBox group = GroupBox();
     if (program_.flow.all_contribute) {
       ForEachOwner(group, owner, topology_, [&](ChipId chip) {
-        cells_[chip.value()].value = Contribution(chip);
+        CellAt(chip.value()).value = Contribution(chip);
       });
     } else {
-      cells_[owner.value()].value = Contribution(owner);
+      CellAt(owner.value()).value = Contribution(owner);
     }
-    for (const std::uint32_t step : steps_of_[q]) {
-      ReplayStep(step, owner);
-    }
+    for (const Sent& sent : sent_of_[q]) ReplayStep(sent, owner);
     CheckFinal(owner, q, group);
+  }
+
+  Cell& CellAt(std::uint32_t chip) {
+    touched_.push_back(chip);
+    return cells_[chip];
   }
 
   // As in the replay of a schedule: sets of ranks in groups of up to 64.
@@ -283,27 +323,58 @@ class OrbitReplay {
   }
 
   // Every chip whose chunk set of this step holds the owner's chunk.
-  void ReplayStep(std::uint32_t id, ChipId owner) {
+  void ReplayStep(const Sent& sent, ChipId owner) {
+    const std::uint32_t id = sent.step;
     const ProgramStep& step = program_.steps[id];
-    OwnerBox senders = program_.patterns[step.pattern.value()].owners;
-    for (int a = 0; a < kMaxAxes; ++a) {
-      senders.lo[a] = -(senders.lo[a] + senders.len[a] - 1);
-    }
     const bool tied = step.where_axis >= 0;
     const KnownBefore known = {memo_.Row(Role::kReceives, id, Role::kSends),
                                memo_.Row(Role::kSends, id, Role::kReceives),
                                memo_.Row(Role::kReceives, id, Role::kReceives)};
-    ForEachOwner(senders, owner, topology_, [&](ChipId chip) {
+    const auto visit = [&](ChipId chip) {
       const std::uint32_t src = chip.value();
-      if (tied && placement_.SlotOf(id, src) == kNoOp) return;
-      Move(id, src, known);
-    });
+      if (step.kind == StepKind::kLocal) {
+        AddArrived(id, src, known);
+      } else if (!tied || placement_.SlotOf(id, src) != kNoOp) {
+        Move(id, src, known);
+      }
+    };
+    if (sent.item != kNone) {
+      Coordinates back = program_.items[sent.item].displacement();
+      for (int& hops : back) hops = -hops;
+      visit(topology_.Translate(owner, back));
+      return;
+    }
+    OwnerBox senders = program_.patterns[step.pattern.value()].owners;
+    for (int a = 0; a < kMaxAxes; ++a) {
+      senders.lo[a] = -(senders.lo[a] + senders.len[a] - 1);
+    }
+    ForEachOwner(senders, owner, topology_, visit);
+  }
+
+  // What `src` left in scratch where its transfer went.
+  void AddArrived(std::uint32_t id, std::uint32_t src,
+                  const KnownBefore& known) {
+    const std::uint32_t transfer = program_.steps[id].detail;
+    const std::uint32_t at = placement_.Target(transfer, src);
+    if (placement_.SlotOf(id, at) == kNoOp) return;
+    const auto found = arrived_.find(ArrivalKey(transfer, src));
+    if (found == arrived_.end()) {
+      Fail(id, at, " adds scratch that has not arrived");
+      return;
+    }
+    if (!order_.IsAncestor({transfer, src}, {id, at})) {
+      Fail(id, at, " does not wait for the scratch that it adds");
+    }
+    Write(id, at, found->second, /*adds=*/true, known);
+  }
+
+  static std::uint64_t ArrivalKey(std::uint32_t step, std::uint32_t src) {
+    return (std::uint64_t{step} << 32) | src;
   }
 
   void Move(std::uint32_t id, std::uint32_t src, const KnownBefore& known) {
-    const bool adds = program_.steps[id].mode == Mode::kReduce;
-    const std::uint32_t dst = placement_.Target(id, src);
-    Cell& from = cells_[src];
+    const Mode mode = program_.steps[id].mode;
+    Cell& from = CellAt(src);
     if (from.value.count == 0) {
       Fail(id, src, " reads a chunk that is not there");
     }
@@ -311,7 +382,17 @@ class OrbitReplay {
             Role::kSends, src, false);
     Note(from.readers, id, false);
     if (from.first_reader == kNone) from.first_reader = id;
-    Cell& to = cells_[dst];
+    if (mode == Mode::kScratch) {
+      arrived_[ArrivalKey(id, src)] = from.value;
+      return;
+    }
+    Write(id, placement_.Target(id, src), from.value, mode == Mode::kReduce,
+          known);
+  }
+
+  void Write(std::uint32_t id, std::uint32_t dst, const Fingerprint& value,
+             bool adds, const KnownBefore& known) {
+    Cell& to = CellAt(dst);
     Require(known.write_after_read, to.readers, Role::kSends, id,
             Role::kReceives, dst, false);
     Require(known.write_after_write, to.writers, Role::kReceives, id,
@@ -320,12 +401,12 @@ class OrbitReplay {
       if (to.value.count == 0) {
         Fail(id, dst, " adds into a chunk that is not there");
       }
-      if (CountsTwice(to.value, from.value)) {
+      if (CountsTwice(to.value, value)) {
         Fail(id, dst, " adds a contribution a second time");
       }
-      to.value += from.value;
+      to.value += value;
     } else {
-      to.value = from.value;
+      to.value = value;
       to.writers = to.readers = kNone;
     }
     Note(to.writers, id, adds);
@@ -379,7 +460,8 @@ class OrbitReplay {
           const SiteOp op{id, SenderOf(id, role, chip)};
           // FlowsInto takes it as proved that reads wait for writes.
           const bool reads = role == Role::kSends;
-          return (!reads && violations_.empty() && FlowsInto(ancestor, op)) ||
+          return (!reads && !scratch_ && violations_.empty() &&
+                  FlowsInto(ancestor, op)) ||
                  order_.IsAncestor(ancestor, op);
         });
     if (!ordered) {
@@ -418,7 +500,9 @@ class OrbitReplay {
                       topology_.NameOf(chip) + "), expected the full " +
                       std::to_string(full.count));
     };
-    if (!program_.flow.all_receive) {
+    if (!program_.targets.empty()) {
+      check(topology_.Translate(owner, TargetOf(program_, q)));
+    } else if (!program_.flow.all_receive) {
       check(owner);
     } else {
       ForEachOwner(group, owner, topology_, check);
@@ -434,8 +518,12 @@ class OrbitReplay {
   Placement placement_;
   ProgramOrder order_;
   Memo memo_;
-  std::vector<std::vector<std::uint32_t>> steps_of_;  // by sub-chunk
-  std::vector<Cell> cells_;                           // by chip
+  bool scratch_ = false;                    // some step leaves something there
+  std::vector<std::vector<Sent>> sent_of_;  // by sub-chunk
+  std::vector<Cell> cells_;                 // by chip
+  std::vector<std::uint32_t> touched_;      // chips whose cells are in use
+  // What a transfer has left in scratch, by (step, sender).
+  std::unordered_map<std::uint64_t, Fingerprint> arrived_;
   std::vector<Access> accesses_;
   Violations violations_;
 };
@@ -459,10 +547,11 @@ std::uint64_t OrbitClasses(const Program& program, const Topology& topology) {
 std::uint64_t OrbitCost(const Program& program, const Topology& topology) {
   std::uint64_t accesses = 0;
   for (const ProgramStep& step : program.steps) {
+    if (step.kind == StepKind::kCompute) continue;
+    const ProgramPattern& pattern = program.patterns[step.pattern.value()];
     std::uint64_t volume = 1;
-    for (const int len : program.patterns[step.pattern.value()].owners.len) {
-      volume *= len;
-    }
+    for (const int len : pattern.owners.len) volume *= len;
+    if (pattern.is_list()) volume = pattern.end_item - pattern.first_item;
     accesses += step.where_axis < 0
                     ? volume
                     : volume / topology.axes()[step.where_axis].size + 1;

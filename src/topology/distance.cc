@@ -115,20 +115,6 @@ void SearchBatch(const Topology& topology, const std::vector<int>& group,
   }
 }
 
-// The chip at a displacement from chip 0 of a twisted slice: what is below 0
-// has left its axis, which adds the size of that axis to every coordinate.
-ChipId Displaced(const Topology& topology, const Coordinates& by) {
-  int shift = 0;
-  for (int a = 0; a < topology.ici_axes(); ++a) {
-    if (by[a] < 0) shift += topology.axes()[a].size;
-  }
-  Coordinates at{};
-  for (int a = 0; a < topology.ici_axes(); ++a) {
-    at[a] = (by[a] + shift) % topology.axes()[a].size;
-  }
-  return topology.ChipAt(at);
-}
-
 // The hops of a healthy twisted slice depend on the displacement only, but two
 // members of a sub-grid do not see the same displacements: each one counts for
 // the pairs that have it.
@@ -141,7 +127,7 @@ DistanceSummary SearchOne(const Topology& topology,
   while (true) {
     double pairs = 1;
     for (const int a : axes) pairs *= topology.axes()[a].size - std::abs(by[a]);
-    const int level = hops[Displaced(topology, by).value()];
+    const int level = hops[topology.Translate(ChipId(0), by).value()];
     if (level > 0) Add(level, pairs, totals);
     std::size_t k = 0;
     while (k < axes.size() &&

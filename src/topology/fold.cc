@@ -30,6 +30,10 @@ FoldedGrid::FoldedGrid(const Topology& topology, const Fold& fold)
     chip_stride *= size;
   }
   if (!topology.is_grid()) sites_ = topology.chips();  // never folds
+  if (topology.twisted() && sites_ > 1) {
+    CHECK(!FoldsAnything(topology, fold)) << "a twisted slice folded in part";
+    twisted_ = &topology;
+  }
   chips_per_site_ = topology.chips() / sites_;
 }
 
@@ -45,6 +49,21 @@ std::uint32_t FoldedGrid::SiteAt(const Coordinates& coordinates) const {
   std::uint32_t site = 0;
   for (std::size_t a = 0; a < periods_.size(); ++a) {
     site += coordinates[a] % static_cast<int>(periods_[a]) * strides_[a];
+  }
+  return site;
+}
+
+std::uint32_t FoldedGrid::Translate(std::uint32_t site,
+                                    const Coordinates& hops) const {
+  if (twisted_ != nullptr) {
+    return twisted_->Translate(ChipId(site), hops).value();
+  }
+  for (std::size_t a = 0; a < periods_.size(); ++a) {
+    if (hops[a] == 0) continue;
+    const int size = static_cast<int>(periods_[a]);
+    const int at = static_cast<int>(CoordinateOf(site, static_cast<int>(a)));
+    const int moved = ((at + hops[a]) % size + size) % size;
+    site += (moved - at) * strides_[a];
   }
   return site;
 }

@@ -23,7 +23,8 @@ bool FoldsAnything(const Topology& topology, const Fold& fold);
 // onto itself (also at period 1: a link from a class to itself).
 class FoldedGrid {
  public:
-  // Each period must divide the size of its axis.
+  // Each period must divide the size of its axis. A twisted slice folds onto
+  // one site or not at all; it must outlive the grid.
   FoldedGrid(const Topology& topology, const Fold& fold);
 
   std::uint32_t sites() const { return sites_; }
@@ -36,6 +37,9 @@ class FoldedGrid {
   std::uint32_t SiteAt(const Coordinates& coordinates) const;
   // One hop along a link that exists in the slice.
   std::uint32_t Neighbour(std::uint32_t site, int axis, Sign sign) const {
+    if (twisted_ != nullptr) {
+      return twisted_->Neighbour(ChipId(site), axis, sign)->value();
+    }
     const std::uint32_t at = site / strides_[axis] % periods_[axis];
     const std::uint32_t last = periods_[axis] - 1;
     if (sign == Sign::kPlus) {
@@ -43,6 +47,8 @@ class FoldedGrid {
     }
     return at == 0 ? site + last * strides_[axis] : site - strides_[axis];
   }
+  // Several hops along every axis, all of which wrap.
+  std::uint32_t Translate(std::uint32_t site, const Coordinates& hops) const;
   std::uint32_t CoordinateOf(std::uint32_t site, int axis) const {
     return site / strides_[axis] % periods_[axis];
   }
@@ -62,6 +68,7 @@ class FoldedGrid {
   int ici_axes_ = 0;
   std::uint32_t sites_ = 1;
   std::uint32_t chips_per_site_ = 1;
+  const Topology* twisted_ = nullptr;  // where it matters
 };
 
 }  // namespace podsim

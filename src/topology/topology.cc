@@ -100,6 +100,27 @@ std::optional<ChipId> Topology::Neighbour(ChipId chip, int axis,
   return ChipAt(at);
 }
 
+// Translations commute: leaving a short axis of a twisted torus adds half of a
+// long one to the long ones, leaving a long axis adds nothing.
+ChipId Topology::Translate(ChipId chip, const Coordinates& hops) const {
+  Coordinates at = CoordinatesOf(chip);
+  Coordinates twist{};
+  for (std::size_t a = 0; a < axes_.size(); ++a) {
+    const int size = axes_[a].size;
+    at[a] += hops[a];
+    const int rounds = (at[a] < 0 ? at[a] - size + 1 : at[a]) / size;
+    at[a] -= rounds * size;
+    for (int b = 0; twisted_ && b < ici_axes_; ++b) {
+      if (b != static_cast<int>(a)) twist[b] += rounds * size;
+    }
+  }
+  for (int a = 0; twisted_ && a < ici_axes_; ++a) {
+    const int size = axes_[a].size;
+    at[a] = ((at[a] + twist[a]) % size + size) % size;
+  }
+  return ChipAt(at);
+}
+
 std::uint32_t Topology::link_ids() const {
   return is_grid() ? static_cast<std::uint32_t>(chips_) * 2 * ici_axes_
                    : static_cast<std::uint32_t>(cables_.size()) * 2;

@@ -69,6 +69,8 @@ class Topology {
   ChipId ChipAt(const Coordinates& coordinates) const;
   // The chip one hop away, dead or alive; nullopt where there is no cable.
   std::optional<ChipId> Neighbour(ChipId chip, int axis, Sign sign) const;
+  // The chip so many hops away along every axis, around as if all wrapped.
+  ChipId Translate(ChipId chip, const Coordinates& hops) const;
 
   std::uint32_t link_ids() const;  // ids are 0 .. link_ids()-1
   LinkId LinkAt(ChipId chip, int axis, Sign sign) const;
