@@ -134,10 +134,11 @@ std::vector<int> ActiveAxes(const Collective& collective,
 
 ChunkFlow FlowOf(CollectiveKind kind) {
   const KindParties& parties = *FindKindParties(ToText(kind));
-  const auto all_or_owner = [](Party party) {
-    return party == Party::kAll || party == Party::kOwner;
+  const auto known = [](Party party) {
+    return party == Party::kAll || party == Party::kOwner ||
+           party == Party::kTarget;
   };
-  CHECK(all_or_owner(parties.contributor) && all_or_owner(parties.receiver))
+  CHECK(known(parties.contributor) && known(parties.receiver))
       << ToText(kind) << " has no owner per chunk";
   return {.all_contribute = parties.contributor == Party::kAll,
           .all_receive = parties.receiver == Party::kAll};

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "collective/direct_program.h"
 #include "collective/groups.h"
 #include "collective/lowerings.h"
 #include "collective/schedule_builder.h"
@@ -9,10 +10,67 @@
 namespace podsim {
 namespace {
 
+bool HalvesOnly(const Collective& collective) {
+  return collective.kind == CollectiveKind::kAllToAll;
+}
+
+Ties TiesOf(const Collective& collective, const LoweringSpec& spec) {
+  if (spec.ties != Ties::kDefault) return spec.ties;
+  return HalvesOnly(collective) ? Ties::kHalves : Ties::kParity;
+}
+
+// Whether every chip sends the same, seen from itself: all axes wrap, messages
+// of tied ways are cut in halves, and the blocks of an all-to-all are equal.
+// (The window counts messages by rank, which is the same on one axis only.)
+bool IsSymmetric(const Collective& collective, const Topology& topology,
+                 const LoweringSpec& spec) {
+  switch (collective.kind) {
+    case CollectiveKind::kAllToAll:
+    case CollectiveKind::kAllGather:
+    case CollectiveKind::kReduceScatter:
+    case CollectiveKind::kAllReduce:
+      break;
+    default:
+      return false;
+  }
+  if (!collective.groups.empty() || !topology.is_grid() ||
+      !topology.healthy() || topology.twisted()) {
+    return false;
+  }
+  const std::vector<int> active = ActiveAxes(collective, topology);
+  bool tied = false;
+  for (const int axis : active) {
+    if (!topology.axes()[axis].wrap) return false;
+    tied |= topology.axes()[axis].size % 2 == 0;
+  }
+  if (tied && TiesOf(collective, spec) == Ties::kParity) return false;
+  if (spec.window > 0 && active.size() > 1) return false;
+  return collective.kind != CollectiveKind::kAllToAll ||
+         collective.payload.value() % GroupSize(collective, topology) == 0;
+}
+
+Program LowerDirect(const Collective& collective, const Topology& topology,
+                    const LoweringSpec& spec) {
+  return EmitDirect(collective, ShortestWays(collective, topology),
+                    spec.window);
+}
+
+LoweringSpec ResolveDirect(const LoweringSpec& spec,
+                           const Collective& collective, const Slice&) {
+  LoweringSpec resolved = spec;
+  resolved.ties = TiesOf(collective, spec);
+  return resolved;
+}
+
 std::optional<std::string> WhyNotDirect(const Collective& collective,
                                         const Topology& topology,
-                                        const LoweringSpec&) {
+                                        const LoweringSpec& spec) {
   if (collective.kind != CollectiveKind::kCollectivePermute) {
+    if (spec.ties == Ties::kHalves && !HalvesOnly(collective) &&
+        !IsSymmetric(collective, topology, spec)) {
+      return "ties=halves needs groups along wrapped axes of a healthy slice; "
+             "use ties=parity";
+    }
     return WhyUnreachable(collective, topology);
   }
   if (topology.healthy() && topology.slices() == 1) return std::nullopt;
@@ -29,10 +87,11 @@ std::optional<std::string> WhyNotDirect(const Collective& collective,
 class DirectBuilder {
  public:
   DirectBuilder(const Collective& collective, const Topology& topology,
-                int window)
+                const LoweringSpec& spec)
       : collective_(collective),
         topology_(topology),
-        window_(window),
+        window_(spec.window),
+        halves_(TiesOf(collective, spec) == Ties::kHalves),
         builder_(collective, GroupsOf(collective, topology)),
         sent_(topology.chips()) {}
 
@@ -80,7 +139,7 @@ class DirectBuilder {
       for (int rank = 0; rank < n; ++rank) {
         const int to = (rank + apart) % n;
         const auto routes =
-            RoutesOf(topology_, group[rank], group[to], /*halves=*/true);
+            RoutesOf(topology_, group[rank], group[to], halves_);
         const std::vector<Bytes> parts =
             SplitEvenly(blocks[to], static_cast<int>(routes.size()));
         for (std::size_t half = 0; half < routes.size(); ++half) {
@@ -152,17 +211,21 @@ class DirectBuilder {
   const Collective& collective_;
   const Topology& topology_;
   int window_;
+  bool halves_;  // of all-to-all messages whose ways are tied
   ScheduleBuilder builder_;
   std::vector<std::vector<OpId>> sent_;  // by chip
 };
 
 WholeSchedule BuildDirect(const Collective& collective,
                           const Topology& topology, const LoweringSpec& spec) {
-  return DirectBuilder(collective, topology, spec.window).Build();
+  return DirectBuilder(collective, topology, spec).Build();
 }
 
 std::uint64_t CountDirect(const Collective& collective,
-                          const Topology& topology, const LoweringSpec&) {
+                          const Topology& topology, const LoweringSpec& spec) {
+  if (IsSymmetric(collective, topology, spec)) {
+    return 4 * static_cast<std::uint64_t>(GroupSize(collective, topology));
+  }
   if (collective.kind == CollectiveKind::kCollectivePermute) {
     return PairsOf(collective, topology).size();
   }
@@ -198,7 +261,7 @@ Seconds DirectTime(const Collective& collective, const Slice& slice,
 Lowering DirectLowering() {
   return {.name = "direct",
           .help = "one message per pair on its minimal route, all at once",
-          .parameters = {"window"},
+          .parameters = {"ties", "window"},
           .kinds = {CollectiveKind::kAllToAll, CollectiveKind::kAllGather,
                     CollectiveKind::kReduceScatter, CollectiveKind::kAllReduce,
                     CollectiveKind::kGather, CollectiveKind::kScatter,
@@ -211,9 +274,12 @@ Lowering DirectLowering() {
               "dimension-order routes; ties in halves (all-to-all) or by "
               "parity",
           .why_not = WhyNotDirect,
+          .lower = LowerDirect,
+          .is_symmetric = IsSymmetric,
           .build = BuildDirect,
           .count = CountDirect,
-          .at_least = DirectTime};
+          .at_least = DirectTime,
+          .resolve = ResolveDirect};
 }
 
 }  // namespace podsim

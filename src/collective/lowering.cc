@@ -99,6 +99,12 @@ void SetKey(const std::string& key, const std::string& value,
   } else if (const CountRow* count = FindCount(key)) {
     spec.*count->member =
         ParseCount(value, count->least, count->most, where + ": " + key);
+  } else if (key == "ties") {
+    if (value != "parity" && value != "halves") {
+      throw InputError(where,
+                       "expected ties=parity or halves, got \"" + value + "\"");
+    }
+    spec.ties = value == "halves" ? Ties::kHalves : Ties::kParity;
   } else if (key == "far_first") {
     if (value != "true" && value != "false") {
       throw InputError(
@@ -206,11 +212,12 @@ std::optional<std::string> WhyNotOnSlice(const Lowering& row,
 
 std::span<const Lowering> Lowerings() {
   static const std::vector<Lowering> rows = {
-      RingLowering(),    RingSplitLowering(),        RingShortLowering(),
-      LineLowering(),    BucketLowering(),           BucketRotatedLowering(),
-      BfbLowering(),     LineMiddleLowering(),       ChainLowering(),
-      BfsTreeLowering(), DoubleBinaryTreeLowering(), BinomialLowering(),
-      DirectLowering(),  OneShotLowering(),          SplitShiftLowering()};
+      RingLowering(),      RingSplitLowering(),        RingShortLowering(),
+      LineLowering(),      BucketLowering(),           BucketRotatedLowering(),
+      BfbLowering(),       LineMiddleLowering(),       ChainLowering(),
+      BfsTreeLowering(),   DoubleBinaryTreeLowering(), BinomialLowering(),
+      DirectLowering(),    DirectTwistedLowering(),    OneShotLowering(),
+      SplitShiftLowering()};
   return rows;
 }
 
@@ -292,6 +299,9 @@ std::string ToText(const LoweringSpec& spec, const Collective& collective,
       entries.push_back(key + "=" + ToText(spec.axis_primitive));
     } else if (const CountRow* count = FindCount(key)) {
       entries.push_back(key + "=" + std::to_string(spec.*count->member));
+    } else if (key == "ties") {
+      entries.push_back(key + "=" +
+                        (spec.ties == Ties::kHalves ? "halves" : "parity"));
     } else if (key == "far_first") {
       entries.push_back(key + "=" + (spec.far_first ? "true" : "false"));
     } else {
@@ -318,7 +328,7 @@ std::optional<std::string> WhyNot(const LoweringSpec& spec,
     for (const CollectiveKind kind : row->kinds) kinds.push_back(ToText(kind));
     return "only for " + Join(kinds, ", ");
   }
-  if (row->lower != nullptr) {
+  if (row->build == nullptr) {
     const auto reason = WhyNotOnSlice(*row, collective, topology);
     if (reason) return reason;
   }
@@ -338,8 +348,13 @@ LoweringSpec Resolve(const LoweringSpec& spec, const Collective& collective,
   return resolved;
 }
 
-bool HasProgram(const LoweringSpec& spec) {
-  return FindLowering(spec.name)->lower != nullptr;
+bool HasProgram(const LoweringSpec& spec, const Collective& collective,
+                const Topology& topology) {
+  const Lowering* row = FindLowering(spec.name);
+  if (row->is_symmetric != nullptr) {
+    return row->is_symmetric(collective, topology, spec);
+  }
+  return row->lower != nullptr;
 }
 
 WholeSchedule Build(const LoweringSpec& spec, const Collective& collective,
@@ -370,7 +385,8 @@ std::uint64_t CountSteps(const LoweringSpec& spec, const Collective& collective,
 
 bool IsRedundant(const LoweringSpec& spec, const Collective& collective,
                  const Topology& topology) {
-  if (!HasProgram(spec) || !collective.groups.empty()) return false;
+  if (!HasProgram(spec, collective, topology) || !collective.groups.empty())
+    return false;
   const std::vector<int> active = ActiveAxes(collective, topology);
   bool any_wrap = false;
   bool equal = true;
@@ -405,6 +421,8 @@ std::vector<LoweringSpec> SpecsToCompare() {
 
 std::vector<LoweringSpec> SpecsForAuto() {
   std::vector<LoweringSpec> specs = SpecsToCompare();
+  // Large slices: it folds.
+  specs.push_back({.name = "direct", .fractions = {}, .ties = Ties::kHalves});
   for (const int batches : {1, 4, 16}) {
     specs.push_back({.name = "bucket-rotated",
                      .batches = batches,

@@ -16,6 +16,10 @@ namespace podsim {
 // How one axis is walked inside a bucket.
 enum class AxisPrimitive { kRing, kSplit, kShort };
 
+// Which way a message goes where both ways around an axis are equally long: by
+// the parity of the sender's coordinate, or half of it each way.
+enum class Ties { kDefault, kParity, kHalves };
+
 // A lowering and its parameters, as the user writes them:
 // "bucket-rotated:fractions=0.3/0.3/0.4,batches=4".
 struct LoweringSpec {
@@ -26,6 +30,7 @@ struct LoweringSpec {
   bool balanced = false;          // fractions=balanced
   int chunks = 0;                 // of a pipeline; 0: the best number
   int window = 0;                 // messages in flight per chip; 0: all
+  Ties ties = Ties::kDefault;     // of direct messages
   int sub_chunks = 0;             // a shard is cut into; 0: the best number
   int ports = 0;                  // used at once, 1 or 2d; 0: the best number
   bool far_first = false;         // exchange with the farthest first
@@ -57,6 +62,9 @@ struct Lowering {
   // One of the two, only where it applies. The steps of one chip:
   Program (*lower)(const Collective&, const Topology&,
                    const LoweringSpec&) = nullptr;
+  // Where there are both: whether all chips do the same here.
+  bool (*is_symmetric)(const Collective&, const Topology&,
+                       const LoweringSpec&) = nullptr;
   // Or, without symmetry, those of all chips. These take groups given as lists,
   // faults, twists and slices without axes unless `why_not` objects.
   WholeSchedule (*build)(const Collective&, const Topology&,
@@ -102,7 +110,8 @@ std::optional<std::string> WhyNot(const LoweringSpec& spec,
                                   const Topology& topology);
 
 // Whether Lower or Build makes its steps.
-bool HasProgram(const LoweringSpec& spec);
+bool HasProgram(const LoweringSpec& spec, const Collective& collective,
+                const Topology& topology);
 Program Lower(const LoweringSpec& spec, const Collective& collective,
               const Topology& topology);
 // Of a resolved spec.

@@ -19,6 +19,7 @@ Lowering BfsTreeLowering();
 Lowering DoubleBinaryTreeLowering();
 Lowering BinomialLowering();
 Lowering DirectLowering();
+Lowering DirectTwistedLowering();
 Lowering OneShotLowering();
 Lowering SplitShiftLowering();
 

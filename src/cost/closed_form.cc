@@ -1,9 +1,11 @@
 #include "cost/closed_form.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "collective/balanced_trees.h"
+#include "collective/direct_program.h"
 #include "collective/groups.h"
 #include "topology/distance.h"
 
@@ -120,6 +122,37 @@ std::optional<Seconds> DirectForm(const LoweringSpec& spec,
          slice.parameters.collective_launch;
 }
 
+// Without start-up all messages flow at once until the fullest link is done.
+std::optional<Seconds> DirectTwistedForm(const LoweringSpec& spec,
+                                         const Collective& collective,
+                                         const Slice& slice) {
+  const std::vector<Displacement> displacements =
+      AllMinimalWays(slice.topology);
+  const std::int64_t n = GroupSize(collective, slice.topology);
+  if (spec.window > 0 || slice.parameters.ici_message_overhead.value() != 0 ||
+      slice.parameters.ici_hop_latency.value() != 0) {
+    return std::nullopt;
+  }
+  const std::int64_t block = collective.payload.value() / n;
+  // Bytes over the links of every axis, + and -, of one chip's messages.
+  std::array<double, kMaxAxes> plus{}, minus{};
+  for (const Displacement& displacement : displacements) {
+    const auto ways = static_cast<std::int64_t>(displacement.ways.size());
+    if (block % ways != 0) return std::nullopt;
+    for (const Coordinates& way : displacement.ways) {
+      for (int axis = 0; axis < kMaxAxes; ++axis) {
+        const double hops = static_cast<double>(block / ways) * way[axis];
+        (hops > 0 ? plus : minus)[axis] += std::abs(hops);
+      }
+    }
+  }
+  const double fullest =
+      std::max(*std::max_element(plus.begin(), plus.end()),
+               *std::max_element(minus.begin(), minus.end()));
+  return Seconds(fullest / slice.parameters.ici_bandwidth.value()) +
+         slice.parameters.collective_launch;
+}
+
 // One step per level, as long as its fullest link; all levels in turn.
 std::optional<Seconds> BfbTime(const LoweringSpec& spec,
                                const Collective& collective,
@@ -169,9 +202,14 @@ std::optional<Seconds> ClosedForm(const LoweringSpec& spec,
     return std::nullopt;
   }
   if (spec.name == "direct") return DirectForm(spec, collective, slice);
-  if (!HasProgram(spec)) return PathTime(spec, collective, slice);
+  if (FindLowering(spec.name)->lower == nullptr) {
+    return PathTime(spec, collective, slice);
+  }
   const std::int64_t n = GroupSize(collective, topology);
   if (n == 1 || collective.payload.value() == 0) return Seconds(0);
+  if (spec.name == "direct-twisted") {
+    return DirectTwistedForm(spec, collective, slice);
+  }
   if (spec.name == "bfb") return BfbTime(spec, collective, slice);
   if (spec.batches != 1) return std::nullopt;
   const std::vector<int> active = ActiveAxes(collective, topology);

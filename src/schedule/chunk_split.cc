@@ -48,11 +48,25 @@ std::vector<Bytes> SplitByFractions(Bytes total,
   return sizes;
 }
 
+int ChunkSplit::sub_chunks() const {
+  if (pieces.empty()) return parts * batches * (halves ? 2 : 1);
+  return std::accumulate(pieces.begin(), pieces.end(), 0);
+}
+
 std::vector<Bytes> SubChunkSizes(const ChunkSplit& split, Bytes shard) {
   const std::vector<Bytes> parts =
       split.fractions.empty() ? SplitEvenly(shard, split.parts)
                               : SplitByFractions(shard, split.fractions);
   std::vector<Bytes> sizes;
+  if (!split.pieces.empty()) {
+    CHECK(split.pieces.size() == parts.size());
+    for (std::size_t k = 0; k < parts.size(); ++k) {
+      for (const Bytes piece : SplitEvenly(parts[k], split.pieces[k])) {
+        sizes.push_back(piece);
+      }
+    }
+    return sizes;
+  }
   for (const Bytes part : parts) {
     for (const Bytes batch : SplitEvenly(part, split.batches)) {
       if (!split.halves) {

@@ -82,6 +82,11 @@ std::int64_t Volume(const OwnerBox& box, std::size_t axes) {
   return volume;
 }
 
+// Shares of S/n that a chip owns.
+int BlocksOf(const Program& program) {
+  return program.targets.empty() ? 1 : program.split.parts;
+}
+
 // Bytes of every pattern at every chip.
 class PatternBytes {
  public:
@@ -147,8 +152,7 @@ class PatternBytes {
   // What a rank owns, cut by program.split: a shard, or the blocks for others.
   static Bytes SmallShard(const Program& program, Bytes payload,
                           std::int64_t n) {
-    const auto blocks = std::max<std::int64_t>(1, std::ssize(program.targets));
-    return Bytes(payload.value() / n * blocks);
+    return Bytes(payload.value() / n * BlocksOf(program));
   }
 
   PerOwner OfBox(const ProgramPattern& pattern) const {
@@ -181,11 +185,6 @@ class PatternBytes {
 };
 
 }  // namespace
-
-const Coordinates& TargetOf(const Program& program, int sub_chunk) {
-  return program.targets[sub_chunk / program.split.batches /
-                         (program.split.halves ? 2 : 1)];
-}
 
 int GroupSize(const Program& program, const Topology& topology) {
   int size = 1;
@@ -287,8 +286,8 @@ CollectiveMeaning MeaningOf(const Program& program, const Topology& topology,
   meaning.chunks.reserve(static_cast<std::size_t>(topology.chips()) *
                          program.split.sub_chunks());
   const auto sizes_of = [&](Bytes shard) {
-    const auto blocks = std::max<std::int64_t>(1, std::ssize(program.targets));
-    return SubChunkSizes(program.split, Bytes(shard.value() * blocks));
+    return SubChunkSizes(program.split,
+                         Bytes(shard.value() * BlocksOf(program)));
   };
   const std::vector<Bytes> sizes[2] = {sizes_of(shards.back()),
                                        sizes_of(shards.front())};
@@ -314,8 +313,7 @@ CollectiveMeaning MeaningOf(const Program& program, const Topology& topology,
       if (program.flow.all_contribute) chunk.contributor.reset();
       if (program.flow.all_receive) chunk.receiver.reset();
       if (!program.targets.empty()) {
-        chunk.receiver =
-            topology.Translate(chip, TargetOf(program, static_cast<int>(q)));
+        chunk.receiver = topology.Translate(chip, program.targets[q]);
       }
       meaning.chunks.push_back(chunk);
     }

@@ -19,9 +19,6 @@ Schedule Instantiate(const Program& program, const Topology& topology,
 // Chips of one group (the product of the group's axes).
 int GroupSize(const Program& program, const Topology& topology);
 
-// Where a sub-chunk of an all-to-all is due, as a displacement from its owner.
-const Coordinates& TargetOf(const Program& program, int sub_chunk);
-
 // The meaning of the unfolded schedule: groups, chunks and their owners. Chunk
 // id = owner chip * split.sub_chunks() + sub-chunk.
 CollectiveMeaning MeaningOf(const Program& program, const Topology& topology,

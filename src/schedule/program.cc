@@ -9,7 +9,8 @@ namespace podsim {
 ProgramBuilder::ProgramBuilder(ChunkSplit split, ChunkFlow flow,
                                std::vector<int> group_axes,
                                std::vector<Coordinates> targets) {
-  CHECK(targets.empty() || split.parts == static_cast<int>(targets.size()));
+  CHECK(targets.empty() ||
+        split.sub_chunks() == static_cast<int>(targets.size()));
   program_.split = std::move(split);
   program_.flow = flow;
   program_.group_axes = std::move(group_axes);

@@ -97,7 +97,7 @@ struct ProgramStep {
 };
 
 // Who has a contribution to a chunk before, and who must have the full sum (of
-// all contributions) after.
+// all contributions) after. (Of an all-to-all: Program::targets.)
 struct ChunkFlow {
   bool all_contribute = false;  // else the owner only
   bool all_receive = false;     // else the owner only
@@ -120,8 +120,8 @@ struct Program {
   ChunkSplit split;
   ChunkFlow flow;
   std::vector<int> group_axes;
-  // Not empty: an all-to-all. Every chip owns a block of S/n for each
-  // displacement here, due there; split.parts of them.
+  // Not empty: an all-to-all. Every chip owns split.parts blocks of S/n; where
+  // their sub-chunks are due, as displacements.
   std::vector<Coordinates> targets;
 };
 

@@ -43,6 +43,8 @@ class ProgramOrder {
   }
 
   void ReadWaits(SiteOp op) {
+    if (op.step == read_.step && op.site == read_.site) return;
+    read_ = op;
     placement_.WaitsOf(
         op.step, op.site, [](std::uint32_t slot) { return slot != kNoOp; },
         waits_);
@@ -81,6 +83,7 @@ class ProgramOrder {
   }
 
   const Placement& placement_;
+  SiteOp read_ = {kNoStep, 0};  // whose waits are in waits_
   std::vector<Placement::Wait> waits_;
 };
 
@@ -170,7 +173,6 @@ class OrbitReplay {
         memo_(program.steps.size(), OneClass() ? 1 : topology.chips()) {
     sent_of_.resize(program.split.sub_chunks());
     for (std::uint32_t id = 0; id < program.steps.size(); ++id) {
-      if (program.steps[id].kind == StepKind::kCompute) continue;
       scratch_ |= program.steps[id].mode == Mode::kScratch;
       ListSent(id);
     }
@@ -200,6 +202,10 @@ class OrbitReplay {
 
  private:
   void ListSent(std::uint32_t id) {
+    if (program_.steps[id].kind == StepKind::kCompute) {
+      for (auto& sent : sent_of_) sent.push_back({id, kNone});
+      return;
+    }
     const ProgramPattern& pattern =
         program_.patterns[program_.steps[id].pattern.value()];
     for (std::uint32_t k = pattern.first_item; k < pattern.end_item; ++k) {
@@ -326,6 +332,10 @@ class OrbitReplay {
   void ReplayStep(const Sent& sent, ChipId owner) {
     const std::uint32_t id = sent.step;
     const ProgramStep& step = program_.steps[id];
+    if (step.kind == StepKind::kCompute) {
+      StandForWriters(id);
+      return;
+    }
     const bool tied = step.where_axis >= 0;
     const KnownBefore known = {memo_.Row(Role::kReceives, id, Role::kSends),
                                memo_.Row(Role::kSends, id, Role::kReceives),
@@ -349,6 +359,28 @@ class OrbitReplay {
       senders.lo[a] = -(senders.lo[a] + senders.len[a] - 1);
     }
     ForEachOwner(senders, owner, topology_, visit);
+  }
+
+  // Where a compute waits for all that wrote a cell, later accesses need only
+  // be ordered after the compute.
+  void StandForWriters(std::uint32_t id) {
+    for (const std::uint32_t chip : touched_) {
+      Cell& cell = cells_[chip];
+      if (cell.writers == kNone || accesses_[cell.writers].next == kNone) {
+        continue;
+      }
+      if (placement_.SlotOf(id, chip) == kNoOp) continue;
+      bool all = true;
+      for (std::uint32_t k = cell.writers; all && k != kNone;
+           k = accesses_[k].next) {
+        const std::uint32_t from =
+            SenderOf(accesses_[k].step, Role::kReceives, chip);
+        all = order_.IsAncestor({accesses_[k].step, from}, {id, chip});
+      }
+      if (!all) continue;
+      cell.writers = kNone;
+      Note(cell.writers, id, /*adds=*/false);
+    }
   }
 
   // What `src` left in scratch where its transfer went.
@@ -501,7 +533,7 @@ class OrbitReplay {
                       std::to_string(full.count));
     };
     if (!program_.targets.empty()) {
-      check(topology_.Translate(owner, TargetOf(program_, q)));
+      check(topology_.Translate(owner, program_.targets[q]));
     } else if (!program_.flow.all_receive) {
       check(owner);
     } else {

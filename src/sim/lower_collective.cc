@@ -119,7 +119,7 @@ LoweredCollective LowerWith(const LoweringSpec& spec,
                             const SimOptions& options) {
   LoweredCollective lowered{
       collective, Resolve(spec, collective, slice), {}, {}};
-  if (HasProgram(spec)) {
+  if (HasProgram(lowered.spec, collective, slice.topology)) {
     lowered.program = Lower(lowered.spec, collective, slice.topology);
     return lowered;
   }
@@ -136,9 +136,13 @@ LoweredCollective LowerWith(const LoweringSpec& spec,
 }
 
 // Building costs too: routes of several hops around faults are searched for.
-std::uint64_t MostStepsOf(const LoweringSpec& spec) {
-  return HasProgram(spec) || FindLowering(spec.name)->attains ? kMostSteps
-                                                              : kMostMultiHop;
+std::uint64_t MostStepsOf(const LoweringSpec& spec,
+                          const Collective& collective,
+                          const Topology& topology) {
+  return HasProgram(spec, collective, topology) ||
+                 FindLowering(spec.name)->attains
+             ? kMostSteps
+             : kMostMultiHop;
 }
 
 // What a candidate that is too large to try takes by its formula; nullopt: it
@@ -196,7 +200,10 @@ Schedule TakeSchedule(LoweredCollective& lowered, const Topology& topology,
 std::optional<std::string> WhyTooMany(const LoweringSpec& spec,
                                       const Collective& collective,
                                       const Topology& topology) {
-  if (HasProgram(spec) || FindLowering(spec.name)->attains) return std::nullopt;
+  if (HasProgram(spec, collective, topology) ||
+      FindLowering(spec.name)->attains) {
+    return std::nullopt;
+  }
   const std::uint64_t transfers = CountSteps(spec, collective, topology);
   if (transfers <= kMostBuilt) return std::nullopt;
   return "up to " + std::to_string(transfers) +
@@ -290,7 +297,8 @@ LoweredCollective LowerCollective(const Collective& collective,
   for (const LoweringSpec& candidate : candidates) {
     if (CannotWin(candidate, collective, slice, best_time)) continue;
     if (CountSteps(Resolve(candidate, collective, slice), collective,
-                   slice.topology) > MostStepsOf(candidate)) {
+                   slice.topology) >
+        MostStepsOf(candidate, collective, slice.topology)) {
       leave_out(candidate);
       continue;
     }

@@ -103,7 +103,7 @@ void Simulate(LoweredCollective& lowered, const Slice& slice,
 std::optional<std::string> WhyTooSlow(const LoweringSpec& spec,
                                       const Collective& collective,
                                       const Slice& slice) {
-  if (HasProgram(spec)) return std::nullopt;
+  if (HasProgram(spec, collective, slice.topology)) return std::nullopt;
   const LoweringSpec resolved = Resolve(spec, collective, slice);
   if (const auto reason = WhyTooMany(resolved, collective, slice.topology)) {
     return reason;

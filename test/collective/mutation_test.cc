@@ -873,7 +873,7 @@ Collective RandomCollective(Random& random, const LoweringSpec& spec,
     collective.payload = Bytes(random.Pick({1, 7, 4099}));
     return collective;
   }
-  if (!HasProgram(spec) && random.OneIn(3)) {
+  if (FindLowering(spec.name)->build != nullptr && random.OneIn(3)) {
     collective.axes.clear();
     collective.groups = RandomLists(random, topology.chips());
   }
@@ -892,7 +892,7 @@ Collective RandomCollective(Random& random, const LoweringSpec& spec,
 std::optional<Case> MakeCase(Random& random, const LoweringSpec& spec) {
   const Shape shape = RandomShape(random, random.OneIn(4) ? 2 : 4, 12);
   Slice slice = MakeGridOf(shape, RandomWrap(random, shape));
-  if (!HasProgram(spec) && random.OneIn(4)) {
+  if (FindLowering(spec.name)->build != nullptr && random.OneIn(4)) {
     Topology& topology = slice.topology;
     const LinkId link(static_cast<std::uint32_t>(
         random.Int(0, static_cast<int>(topology.link_ids()) - 1)));
@@ -905,7 +905,7 @@ std::optional<Case> MakeCase(Random& random, const LoweringSpec& spec) {
   }
   if (WhyNot(spec, collective, slice.topology)) return std::nullopt;
   const auto read = [&](CollectiveMeaning& meaning) {
-    if (HasProgram(spec)) {
+    if (HasProgram(spec, collective, slice.topology)) {
       const Lowered lowered = LowerOn(slice, spec, collective);
       meaning = lowered.meaning;
       return Read(

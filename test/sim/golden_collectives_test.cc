@@ -20,7 +20,8 @@ namespace {
 using nlohmann::json;
 
 constexpr double kTolerance = 1e-9;  // relative
-constexpr std::size_t kCases = 446;
+constexpr std::size_t kCases = 492;
+constexpr std::size_t kFolded = 28;
 
 struct Totals {
   std::int64_t byte_hops = 0;
@@ -89,6 +90,53 @@ TEST_CASE("every golden collective has the oracle's time, bounds and traffic",
     CHECK(totals.max_link_bytes == test["max_link_bytes"].get<std::int64_t>());
   });
   CHECK(cases == kCases);
+}
+
+// Pods: a schedule of every chip would be too large.
+TEST_CASE(
+    "folded golden collectives have the oracle's time, bounds and traffic",
+    "[sim][oracle]") {
+  std::size_t cases = 0;
+  const auto visit = [&](const json& test) {
+    ++cases;
+    CAPTURE(test["id"].get<std::string>(),
+            test["algorithm"].get<std::string>());
+    const Slice slice = MakeCaseSlice(test);
+    const Collective collective = MakeCaseCollective(test, slice);
+    const LoweringSpec spec = Resolve(MakeCaseSpec(test), collective, slice);
+    REQUIRE(HasProgram(spec, collective, slice.topology));
+    const Program program = Lower(spec, collective, slice.topology);
+    CHECK(VerifyOrbit(program, slice.topology).empty());
+    const Fold fold{std::vector<int>(slice.shape.size(), 1)};
+    const FoldedGrid grid(slice.topology, fold);
+    const Schedule schedule =
+        Instantiate(program, slice.topology, fold, collective.payload);
+    const Timeline timeline = RunPod(schedule, MakeNetwork(slice, grid));
+    CHECK(Near(timeline.makespan, test["time_s"].get<double>()));
+    if (!test["closed_form_s"].is_null()) {
+      const auto closed = ClosedForm(spec, collective, slice);
+      REQUIRE(closed.has_value());
+      CHECK(Near(closed->value(), test["closed_form_s"].get<double>()));
+    }
+    std::map<std::string, double> found;
+    for (const BoundComponent& bound :
+         ComputeBounds(collective, slice).components) {
+      found[bound.name] = bound.time.value();
+    }
+    for (const auto& [name, seconds] :
+         test["bound"].get<std::map<std::string, double>>()) {
+      CAPTURE(name, seconds, found[name]);
+      CHECK(Near(found[name], seconds));
+    }
+    const Totals totals = Count(schedule, grid.link_ids());
+    CHECK(std::uint64_t{schedule.transfers()} * grid.chips_per_site() ==
+          test["transfers"].get<std::uint64_t>());
+    CHECK(totals.byte_hops * grid.chips_per_site() ==
+          test["byte_hops"].get<std::int64_t>());
+    CHECK(totals.max_link_bytes == test["max_link_bytes"].get<std::int64_t>());
+  };
+  ForEachGoldenCase(visit, /*folded=*/true);
+  CHECK(cases == kFolded);
 }
 
 }  // namespace

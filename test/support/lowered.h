@@ -30,9 +30,11 @@ inline std::vector<CollectiveKind> GroupKinds() {
   return kinds;
 }
 
-// Those that emit programs.
+// Those that always emit programs.
 inline std::vector<LoweringSpec> WithProgram(std::vector<LoweringSpec> specs) {
-  std::erase_if(specs, [](const auto& spec) { return !HasProgram(spec); });
+  std::erase_if(specs, [](const auto& spec) {
+    return FindLowering(spec.name)->build != nullptr;
+  });
   return specs;
 }
 
@@ -75,7 +77,7 @@ inline Lowered LowerOn(const Slice& slice, const LoweringSpec& spec,
 // Of any lowering: the schedule of every chip and what it must compute.
 inline WholeSchedule MakeWhole(const Slice& slice, const LoweringSpec& spec,
                                const Collective& collective) {
-  if (!HasProgram(spec)) {
+  if (!HasProgram(spec, collective, slice.topology)) {
     return Build(Resolve(spec, collective, slice), collective, slice.topology);
   }
   Lowered lowered = LowerOn(slice, spec, collective);
