@@ -62,6 +62,7 @@ class DirectEmitter {
 
   // One op that stands for all of these.
   std::vector<After> Join(const std::vector<After>& after) {
+    if (after.empty()) return {};
     return {{builder_.Compute(kNoLane, Seconds(0), after), false}};
   }
 

@@ -52,6 +52,13 @@ const CountRow* FindCount(const std::string& key) {
   return nullptr;
 }
 
+// Parameters that are true or false; nullptr: none of them.
+bool LoweringSpec::*FindFlag(const std::string& key) {
+  if (key == "far_first") return &LoweringSpec::far_first;
+  if (key == "bidirectional") return &LoweringSpec::bidirectional;
+  return nullptr;
+}
+
 std::vector<std::string> LoweringNames() {
   std::vector<std::string> names;
   for (const Lowering& row : Lowerings()) names.emplace_back(row.name);
@@ -105,12 +112,14 @@ void SetKey(const std::string& key, const std::string& value,
                        "expected ties=parity or halves, got \"" + value + "\"");
     }
     spec.ties = value == "halves" ? Ties::kHalves : Ties::kParity;
-  } else if (key == "far_first") {
+  } else if (bool LoweringSpec::*flag = FindFlag(key)) {
     if (value != "true" && value != "false") {
       throw InputError(
-          where, "expected far_first=true or false, got \"" + value + "\"");
+          where, "expected " + key + "=true or false, got \"" + value + "\"");
     }
-    spec.far_first = value == "true";
+    spec.*flag = value == "true";
+  } else if (key == "step_compute") {
+    spec.step_compute = ParseDuration(value, where + ": " + key);
   } else if (value == "balanced") {
     spec.balanced = true;
   } else {
@@ -212,12 +221,12 @@ std::optional<std::string> WhyNotOnSlice(const Lowering& row,
 
 std::span<const Lowering> Lowerings() {
   static const std::vector<Lowering> rows = {
-      RingLowering(),      RingSplitLowering(),        RingShortLowering(),
-      LineLowering(),      BucketLowering(),           BucketRotatedLowering(),
-      BfbLowering(),       LineMiddleLowering(),       ChainLowering(),
-      BfsTreeLowering(),   DoubleBinaryTreeLowering(), BinomialLowering(),
-      DirectLowering(),    DirectTwistedLowering(),    OneShotLowering(),
-      SplitShiftLowering()};
+      RingLowering(),       RingSplitLowering(),        RingShortLowering(),
+      LineLowering(),       BucketLowering(),           BucketRotatedLowering(),
+      BfbLowering(),        LineMiddleLowering(),       ChainLowering(),
+      BfsTreeLowering(),    DoubleBinaryTreeLowering(), BinomialLowering(),
+      DirectLowering(),     DirectTwistedLowering(),    OneShotLowering(),
+      SplitShiftLowering(), WindowedMatmulLowering()};
   return rows;
 }
 
@@ -241,10 +250,11 @@ LoweringSpec ParseLoweringSpec(const std::string& text,
   LoweringSpec spec{.name = text.substr(0, colon), .fractions = {}};
   const Lowering* row = FindLowering(spec.name);
   if (row == nullptr) {
+    const auto similar = Similar(spec.name, LoweringNames());
     throw InputError(
-        where, "unknown lowering \"" + spec.name + "\"; did you mean \"" +
-                   Nearest(spec.name, LoweringNames()) + "\"? (known: auto, " +
-                   Join(LoweringNames(), ", ") + ")");
+        where, "unknown lowering \"" + spec.name + "\"" +
+                   (similar ? "; did you mean \"" + *similar + "\"?" : "") +
+                   " (known: auto, " + Join(LoweringNames(), ", ") + ")");
   }
   if (colon == std::string::npos) return spec;
   std::vector<std::string> seen;
@@ -302,8 +312,10 @@ std::string ToText(const LoweringSpec& spec, const Collective& collective,
     } else if (key == "ties") {
       entries.push_back(key + "=" +
                         (spec.ties == Ties::kHalves ? "halves" : "parity"));
-    } else if (key == "far_first") {
-      entries.push_back(key + "=" + (spec.far_first ? "true" : "false"));
+    } else if (bool LoweringSpec::*flag = FindFlag(key)) {
+      entries.push_back(key + "=" + (spec.*flag ? "true" : "false"));
+    } else if (key == "step_compute") {
+      entries.push_back(key + "=" + Exact(spec.step_compute.value()) + "s");
     } else {
       std::vector<std::string> shares;
       const auto fractions = ResolveFractions(spec, collective, topology);

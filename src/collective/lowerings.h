@@ -22,6 +22,7 @@ Lowering DirectLowering();
 Lowering DirectTwistedLowering();
 Lowering OneShotLowering();
 Lowering SplitShiftLowering();
+Lowering WindowedMatmulLowering();
 
 }  // namespace podsim
 

@@ -153,6 +153,41 @@ std::optional<Seconds> DirectTwistedForm(const LoweringSpec& spec,
          slice.parameters.collective_launch;
 }
 
+// Products of c seconds beside ring steps of x = a + S/(nB).
+std::optional<Seconds> WindowedMatmulForm(const LoweringSpec& spec,
+                                          const Collective& collective,
+                                          const Slice& slice) {
+  const std::int64_t ranks = GroupSize(collective, slice.topology);
+  if (collective.payload.value() % (2 * ranks) != 0) return std::nullopt;
+  const double n = static_cast<double>(ranks);
+  const double start = slice.parameters.ici_message_overhead.value() +
+                       slice.parameters.ici_hop_latency.value();
+  const double shard = static_cast<double>(collective.payload.value()) /
+                       (n * slice.parameters.ici_bandwidth.value());
+  const double x = start + shard;
+  const double c = spec.step_compute.value();
+  double time = 0;
+  if (collective.payload.value() == 0) {
+    time = n * c;  // nothing is sent
+  } else if (collective.kind == CollectiveKind::kReduceScatter) {
+    if (spec.bidirectional) return std::nullopt;
+    time = c + (n - 1) * std::max(c, x);
+  } else if (!spec.bidirectional) {
+    time = std::max(n * c, (n - 1) * x + c);
+  } else {
+    // The pair at distance k arrives at k x; both halves of the farthest, if
+    // there is one, half a shard later than the pair before it.
+    time = n * c;
+    for (int k = 1; k <= (ranks - 1) / 2; ++k) {
+      time = std::max(time, k * x + (n + 1 - 2 * k) * c);
+    }
+    if (ranks % 2 == 0) {
+      time = std::max(time, (n / 2 - 1) * x + start + shard / 2 + c);
+    }
+  }
+  return Seconds(time) + slice.parameters.collective_launch;
+}
+
 // One step per level, as long as its fullest link; all levels in turn.
 std::optional<Seconds> BfbTime(const LoweringSpec& spec,
                                const Collective& collective,
@@ -206,6 +241,9 @@ std::optional<Seconds> ClosedForm(const LoweringSpec& spec,
     return PathTime(spec, collective, slice);
   }
   const std::int64_t n = GroupSize(collective, topology);
+  if (spec.name == "windowed-matmul") {
+    return WindowedMatmulForm(spec, collective, slice);
+  }
   if (n == 1 || collective.payload.value() == 0) return Seconds(0);
   if (spec.name == "direct-twisted") {
     return DirectTwistedForm(spec, collective, slice);

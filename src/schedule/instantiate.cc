@@ -245,6 +245,8 @@ Schedule Instantiate(const Program& program, const Topology& topology,
     after.clear();
     for (const Placement::Wait& wait : waits) after.push_back(op_at(wait.slot));
     if (step.kind == StepKind::kCompute) {
+      const bool joins = program.durations[step.detail].value() == 0;
+      if (joins && after.empty()) return std::nullopt;
       return schedule.AddCompute(ChipId(site), program.durations[step.detail],
                                  after);
     }

@@ -117,6 +117,16 @@ std::optional<std::string> WhyTooSlow(const LoweringSpec& spec,
          spec.name;
 }
 
+// Products beside the transfers run one at a time on every chip.
+void AddComputeBound(const LoweringSpec& spec, Point& point) {
+  const double products = spec.step_compute.value() * point.group_size;
+  if (products == 0) return;
+  point.bounds.emplace_back("compute", products);
+  if (point.lower_bound_s && products <= *point.lower_bound_s) return;
+  point.lower_bound_s = products;
+  point.bound = "compute";
+}
+
 Point SimulatePoint(Point point, const Collective& collective,
                     const Slice& slice,
                     const std::optional<LoweringSpec>& lowering,
@@ -134,6 +144,7 @@ Point SimulatePoint(Point point, const Collective& collective,
     lowered = LowerCollective(collective, slice, lowering, where, options);
   }
   point.lowering = ToText(lowered->spec, collective, slice.topology);
+  AddComputeBound(lowered->spec, point);
   if (bound_only) {
     point.transfers = CountTransfers(*lowered, slice.topology);
     if (const auto closed = ClosedForm(lowered->spec, collective, slice)) {

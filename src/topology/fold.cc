@@ -30,10 +30,14 @@ FoldedGrid::FoldedGrid(const Topology& topology, const Fold& fold)
     chip_stride *= size;
   }
   if (!topology.is_grid()) sites_ = topology.chips();  // never folds
-  if (topology.twisted() && sites_ > 1) {
-    CHECK(!FoldsAnything(topology, fold)) << "a twisted slice folded in part";
-    twisted_ = &topology;
+  // The twist shifts by multiples of the short size.
+  for (int a = 0; topology.twisted() && a < ici_axes_; ++a) {
+    for (int b = 0; b < ici_axes_; ++b) {
+      if (topology.axes()[b].size % fold.periods[a] != 0) twisted_ = &topology;
+    }
   }
+  CHECK(twisted_ == nullptr || !FoldsAnything(topology, fold))
+      << "the fold of a twisted slice would lose the twist";
   chips_per_site_ = topology.chips() / sites_;
 }
 

@@ -23,8 +23,8 @@ bool FoldsAnything(const Topology& topology, const Fold& fold);
 // onto itself (also at period 1: a link from a class to itself).
 class FoldedGrid {
  public:
-  // Each period must divide the size of its axis. A twisted slice folds onto
-  // one site or not at all; it must outlive the grid.
+  // Each period must divide the size of its axis. Of a twisted slice all
+  // must divide the short size, or fold nothing; it must outlive the grid.
   FoldedGrid(const Topology& topology, const Fold& fold);
 
   std::uint32_t sites() const { return sites_; }

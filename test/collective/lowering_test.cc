@@ -103,7 +103,7 @@ TEST_CASE("bad lowering specs are refused with what is known", "[collective]") {
   known += ")";
   const Row rows[] = {
       {"rings", "unknown lowering \"rings\"; did you mean \"ring\"? " + known},
-      {"", "unknown lowering \"\"; did you mean \"ring\"? " + known},
+      {"", "unknown lowering \"\" " + known},
       {"bucket_rotated",
        "unknown lowering \"bucket_rotated\"; did you mean "
        "\"bucket-rotated\"? " +
@@ -399,7 +399,7 @@ TEST_CASE("short axes of a twisted slice are no rings, long ones are",
   };
   CHECK(reason({0}) ==
         "on a twisted slice axis x is no ring (it closes after two rounds); "
-        "use the slice without :twisted, or groups along its long axes");
+        "use bfb on all chips, or groups along the long axes");
   CHECK(reason({0, 1, 2}) == reason({0}));
   CHECK(reason({2}) == "applies");
 }

@@ -55,19 +55,25 @@ Ops Read(const Schedule& schedule, const CollectiveMeaning& meaning,
   Ops ops;
   for (std::uint32_t id = 0; id < schedule.size(); ++id) {
     const OpId op(id);
-    EditOp edit{.src = schedule.src(op).value(),
-                .dst = schedule.dst(op).value(),
-                .chunks = ChunkIdsOf(schedule, op, topology, chunks_per_owner),
-                .bytes = schedule.bytes(op).value(),
-                .mode = schedule.mode(op),
-                .lane = schedule.lane(op),
+    EditOp edit{.kind = schedule.kind(op),
+                .src = schedule.src(op).value(),
+                .dst = schedule.src(op).value(),
+                .chunks = {},
                 .route = {},
                 .after = {}};
+    if (edit.kind == OpKind::kTransfer) {
+      edit.dst = schedule.dst(op).value();
+      edit.chunks = ChunkIdsOf(schedule, op, topology, chunks_per_owner);
+      edit.bytes = schedule.bytes(op).value();
+      edit.mode = schedule.mode(op);
+      edit.lane = schedule.lane(op);
+      const auto route = schedule.route(op);
+      edit.route.assign(route.begin(), route.end());
+    }
+    REQUIRE(edit.kind != OpKind::kLocal);
     std::erase_if(edit.chunks, [&](std::uint32_t chunk) {
       return meaning.chunks[chunk].bytes.value() == 0;
     });
-    const auto route = schedule.route(op);
-    edit.route.assign(route.begin(), route.end());
     for (const OpId wait : schedule.after(op)) {
       edit.after.push_back(wait.value());
     }
@@ -85,7 +91,9 @@ Schedule Write(const Ops& ops) {
     const ChunkSet chunks{schedule.AddRuns(runs), ChipId(op.src)};
     std::vector<OpId> after;
     for (const std::uint32_t wait : op.after) after.emplace_back(wait);
-    if (op.kind == OpKind::kLocal) {
+    if (op.kind == OpKind::kCompute) {
+      schedule.AddCompute(ChipId(op.src), Seconds(0), after);
+    } else if (op.kind == OpKind::kLocal) {
       schedule.AddLocal(ChipId(op.src), chunks, OpId(op.scratch_of), Seconds(0),
                         after);
     } else {
@@ -131,7 +139,7 @@ class NaiveChecker {
   bool RoutesAndBytesHold() const {
     const Topology& topology = case_.slice.topology;
     for (const EditOp& op : ops_) {
-      if (op.kind == OpKind::kLocal) continue;
+      if (op.kind != OpKind::kTransfer) continue;
       if (op.bytes != case_.BytesOf(op.chunks)) return false;
       std::uint32_t at = op.src;
       for (const LinkId link : op.route) {
@@ -301,9 +309,13 @@ struct Mutant {
   std::uint32_t AnyChip() const {
     return static_cast<std::uint32_t>(random.Int(0, int(chips()) - 1));
   }
+  // One that moves or adds something.
   EditOp& AnyOp() {
-    return ops[static_cast<std::size_t>(
-        random.Int(0, static_cast<int>(ops.size()) - 1))];
+    for (;;) {
+      EditOp& op = ops[static_cast<std::size_t>(
+          random.Int(0, static_cast<int>(ops.size()) - 1))];
+      if (op.kind != OpKind::kCompute) return op;
+    }
   }
   std::uint32_t IdOf(const EditOp& op) const {
     return static_cast<std::uint32_t>(&op - ops.data());
@@ -630,7 +642,9 @@ const Kind kKinds[] = {
     {"one chunk too few",
      [](Mutant& m) {
        std::uint32_t last = 0;
-       for (const EditOp& op : m.ops) last = std::max(last, op.chunks.back());
+       for (const EditOp& op : m.ops) {
+         if (!op.chunks.empty()) last = std::max(last, op.chunks.back());
+       }
        for (EditOp& op : m.ops) {
          std::erase(op.chunks, last);
          op.bytes = m.c.BytesOf(op.chunks);
@@ -828,6 +842,8 @@ const char* const kSpecs[] = {"ring",
                               "bucket",
                               "bucket:axis_primitive=ring,batches=2",
                               "bucket-rotated",
+                              "bfb",
+                              "direct:ties=halves",
                               "bucket-rotated:axis_primitive=split",
                               "line-middle:chunks=3",
                               "chain:chunks=2",

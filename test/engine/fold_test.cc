@@ -133,6 +133,23 @@ TEST_CASE("folded equals unfolded, op by op", "[engine][property]") {
   CHECK(folds > 5000);
 }
 
+TEST_CASE("folded direct messages equal unfolded ones, op by op",
+          "[engine][property]") {
+  int folds = 0;
+  for (const Shape& shape :
+       {Shape{5}, Shape{6}, Shape{4, 4}, Shape{3, 4}, Shape{4, 2, 4}}) {
+    const Slice slice = MakeTorus(shape, kRates);
+    for (const CollectiveKind kind :
+         {CollectiveKind::kAllToAll, CollectiveKind::kAllGather,
+          CollectiveKind::kReduceScatter, CollectiveKind::kAllReduce}) {
+      for (const auto& axes : AllAxisSubsets(shape.size())) {
+        folds += CompareFolds(slice, Spec("direct:ties=halves"), kind, axes);
+      }
+    }
+  }
+  CHECK(folds > 100);
+}
+
 TEST_CASE("folded equals unfolded on slices of up to 256 chips",
           "[engine][property][slow]") {
   const std::vector<std::pair<Shape, std::vector<bool>>> grids = {

@@ -74,6 +74,8 @@ inline LoweringSpec MakeCaseSpec(const nlohmann::json& test) {
   spec.sub_chunks = params.value("sub_chunks", 0);
   spec.ports = params.value("ports", 0);
   spec.far_first = params.value("far_first", false);
+  spec.bidirectional = params.value("bidirectional", false);
+  spec.step_compute = Seconds(params.value("step_compute_s", 0.0));
   spec.edge_copies = params.value("edge_copies", 0);
   if (params.contains("fractions") && !params["fractions"].is_null()) {
     spec.fractions = params["fractions"].get<std::vector<double>>();

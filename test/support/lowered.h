@@ -30,10 +30,13 @@ inline std::vector<CollectiveKind> GroupKinds() {
   return kinds;
 }
 
-// Those that always emit programs.
+// Those that always emit programs, for all of kLoweredKinds.
 inline std::vector<LoweringSpec> WithProgram(std::vector<LoweringSpec> specs) {
   std::erase_if(specs, [](const auto& spec) {
-    return FindLowering(spec.name)->build != nullptr;
+    const Lowering& row = *FindLowering(spec.name);
+    return row.build != nullptr ||
+           std::find(row.kinds.begin(), row.kinds.end(),
+                     CollectiveKind::kAllReduce) == row.kinds.end();
   });
   return specs;
 }
