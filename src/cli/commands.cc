@@ -21,7 +21,8 @@
 #include "report/topology_report.h"
 #include "report/trace.h"
 #include "schedule/instantiate.h"
-#include "schedule/verifier.h"
+#include "schedule/msccl_xml.h"
+#include "schedule/schedule_json.h"
 #include "sim/byte_range.h"
 #include "sim/lower_collective.h"
 #include "sim/memory_guard.h"
@@ -281,8 +282,12 @@ int RunLower(const CliOptions& options) {
   const Schedule schedule = MakeSchedule(
       lowered, slice.topology, NoFold(slice.topology), collectives[0].payload);
   const CollectiveMeaning meaning = MeaningOf(lowered, slice.topology);
-  WriteSchedule(schedule, meaning, slice,
-                [&](const std::string& text) { file.Write(text); });
+  const auto write = [&](const std::string& text) { file.Write(text); };
+  if (IsMscclFile(options.output)) {
+    WriteMscclXml(schedule, meaning, slice, "-o " + options.output, write);
+  } else {
+    WriteSchedule(schedule, meaning, slice, write);
+  }
   file.Commit();
   return kDone;
 }
@@ -301,12 +306,16 @@ void PrintViolations(const std::string& path, const Violations& violations) {
   }
 }
 
+// --bytes of a schedule that leaves its payload open.
+std::optional<Bytes> PayloadOf(const CliOptions& options) {
+  if (options.bytes.empty()) return std::nullopt;
+  return ParseBytes(options.bytes, "--bytes");
+}
+
 int RunVerify(const CliOptions& options) {
-  const ScheduleFile file =
-      ReadScheduleFile(options.file, SliceRequestOf(options));
-  Violations violations = file.violations;
-  violations.Append(
-      VerifyFull(file.schedule, file.meaning, file.slice.topology));
+  const ScheduleFile file = ReadScheduleFile(
+      options.file, SliceRequestOf(options), PayloadOf(options));
+  const Violations violations = JudgeSchedule(file);
   if (!violations.empty()) {
     PrintViolations(options.file, violations);
     return kAnswerIsNo;
@@ -329,8 +338,8 @@ int SimulateScheduleFile(const CliOptions& options) {
   }
   const SimOptions sim = SimOptionsOf(options);
   Outputs outputs(options);
-  const ScheduleFile file =
-      ReadScheduleFile(options.file, SliceRequestOf(options));
+  const ScheduleFile file = ReadScheduleFile(
+      options.file, SliceRequestOf(options), PayloadOf(options));
   Warn(file.slice.warnings);
   RequireTraceable(options, sim);
   const std::vector<ChipId> trace_chips =
@@ -362,6 +371,9 @@ int SimulateScheduleFile(const CliOptions& options) {
 }
 
 int SimulateWorkloadFile(const CliOptions& options, const JsonValue& json) {
+  if (!options.bytes.empty()) {
+    throw InputError("--bytes", "the sizes of a workload are in its file");
+  }
   const SimOptions sim = SimOptionsOf(options);
   const Workload workload = ReadWorkload(
       json, {.slice = SliceRequestOf(options), .lowerings = options.lowerings});
@@ -391,6 +403,7 @@ int SimulateWorkloadFile(const CliOptions& options, const JsonValue& json) {
 }
 
 int RunSimulate(const CliOptions& options) {
+  if (IsMscclFile(options.file)) return SimulateScheduleFile(options);
   const JsonValue json = JsonValue::ReadFile(options.file);
   const JsonValue format = json.Get("format");
   if (format.AsString() == "podsim-schedule/1") {

@@ -48,6 +48,12 @@ void AddSlice(CLI::App& app, CliOptions& options, bool required) {
       ->required(required);
 }
 
+void AddPayload(CLI::App& app, CliOptions& options) {
+  app.add_option("--bytes", options.bytes,
+                 "payload S of MSCCL XML, which leaves it open: 64MiB")
+      ->check(NotEmpty());
+}
+
 void AddHardware(CLI::App& app, CliOptions& options) {
   app.add_option("--set", options.sets,
                  "override a parameter: ici.bandwidth=200GB/s (repeatable)")
@@ -257,11 +263,12 @@ bool ParseCommandLine(int argc, char** argv, CliOptions& options) {
       "simulate", "time a workload (JSON) or a schedule, transfer by transfer");
   simulate
       ->add_option("FILE", options.file,
-                   "podsim-workload/1 or "
-                   "podsim-schedule/1")
+                   "podsim-workload/1, podsim-schedule/1 or "
+                   "MSCCL XML (.xml)")
       ->required()
       ->check(NotEmpty());
   AddSlice(*simulate, options, /*required=*/false);
+  AddPayload(*simulate, options);
   AddLowering(*simulate, options,
               "KIND=NAME: lower every collective of this "
               "kind so (repeatable)");
@@ -310,7 +317,8 @@ bool ParseCommandLine(int argc, char** argv, CliOptions& options) {
       ->check(NotEmpty());
   lower
       ->add_option("-o,--output", options.output,
-                   "file to write (podsim-schedule/1), or - for stdout")
+                   "file to write: podsim-schedule/1, or MSCCL XML if it "
+                   "ends in .xml; - for stdout")
       ->required()
       ->check(NotEmpty());
 
@@ -318,10 +326,13 @@ bool ParseCommandLine(int argc, char** argv, CliOptions& options) {
       "verify",
       "prove that a schedule computes its collective, or list the "
       "violations (exit 1)");
-  verify->add_option("FILE", options.file, "podsim-schedule/1")
+  verify
+      ->add_option("FILE", options.file,
+                   "podsim-schedule/1 or MSCCL XML (.xml)")
       ->required()
       ->check(NotEmpty());
   AddSlice(*verify, options, /*required=*/false);
+  AddPayload(*verify, options);
   verify->add_option("--fault", options.faults, "as in simulate")
       ->allow_extra_args(false);
 

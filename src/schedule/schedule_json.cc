@@ -311,7 +311,7 @@ class Reader {
 
 }  // namespace
 
-ScheduleFile ReadScheduleFile(const std::string& path, SliceRequest request) {
+ScheduleFile ReadScheduleJson(const std::string& path, SliceRequest request) {
   const JsonValue json = JsonValue::ReadFile(path);
   const JsonValue format = json.Get("format");
   if (format.AsString() != "podsim-schedule/1") {

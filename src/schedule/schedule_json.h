@@ -5,24 +5,15 @@
 #include <string>
 
 #include "schedule/schedule.h"
-#include "schedule/violations.h"
+#include "schedule/schedule_file.h"
 #include "topology/slice.h"
 
 namespace podsim {
 
-// A podsim-schedule/1 file: a schedule, the slice it is for, and what it must
-// compute. `violations`: ops that the Schedule cannot hold (they wait for later
-// ops, use unknown links, or go nowhere); they stand in it as empty computes.
-struct ScheduleFile {
-  Slice slice;
-  Schedule schedule;
-  CollectiveMeaning meaning;
-  Violations violations;
-};
-
-// `request` gives --set, --fault and --ideal, and --slice if the user overrides
-// the file's. Throws InputError for anything that is not of the format.
-ScheduleFile ReadScheduleFile(const std::string& path, SliceRequest request);
+// A podsim-schedule/1 file. `request` gives --set, --fault and --ideal, and
+// --slice if the user overrides the file's. Throws InputError for anything that
+// is not of the format.
+ScheduleFile ReadScheduleJson(const std::string& path, SliceRequest request);
 
 // The text of a podsim-schedule/1 file, one op per line, piece by piece.
 void WriteSchedule(const Schedule& schedule, const CollectiveMeaning& meaning,

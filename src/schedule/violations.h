@@ -18,8 +18,13 @@ class Violations {
     ++count_;
   }
   void Append(const Violations& other) {
+    Append(other, [](const std::string& text) { return text; });
+  }
+  // `reword` makes the text that is kept.
+  template <class Reword>
+  void Append(const Violations& other, Reword reword) {
     for (const std::string& text : other.texts_) {
-      if (texts_.size() < kKept) texts_.push_back(text);
+      if (texts_.size() < kKept) texts_.push_back(reword(text));
     }
     count_ += other.count_;
   }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "collective/lowering.h"
-#include "schedule/schedule_json.h"
+#include "schedule/schedule_file.h"
 #include "sim/options.h"
 #include "sim/result.h"
 #include "sim/run_record.h"

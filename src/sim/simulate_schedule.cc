@@ -4,7 +4,6 @@
 #include "collective/groups.h"
 #include "cost/bounds.h"
 #include "engine/engine.h"
-#include "schedule/verifier.h"
 #include "sim/link_use.h"
 #include "sim/memory_guard.h"
 #include "sim/run_engine.h"
@@ -81,12 +80,10 @@ ScheduleResult SimulateSchedule(const ScheduleFile& file,
   point.payload_bytes = file.meaning.payload.value();
   point.engine = ToText(options.engine);
   point.transfers = file.schedule.transfers();
-  result.violations = file.violations;
   {
     // A file is never trusted: what is broken cannot be timed.
     const PhaseTimer timer(times.verify);
-    result.violations.Append(
-        VerifyFull(file.schedule, file.meaning, file.slice.topology));
+    result.violations = JudgeSchedule(file);
   }
   point.verified = {
       .ok = result.violations.empty(), .method = "replay", .reason = {}};
