@@ -28,7 +28,10 @@ bool IsSymmetric(const Collective& collective, const Topology& topology,
     case CollectiveKind::kAllToAll:
     case CollectiveKind::kAllGather:
     case CollectiveKind::kReduceScatter:
+      break;
     case CollectiveKind::kAllReduce:
+      // The program has one more op, at which all sums have arrived.
+      if (spec.ties != Ties::kHalves) return false;
       break;
     default:
       return false;
