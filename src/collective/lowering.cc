@@ -210,7 +210,8 @@ std::span<const Lowering> Lowerings() {
       LineMiddleLowering(), ChainLowering(),
       BfsTreeLowering(),    DoubleBinaryTreeLowering(),
       BinomialLowering(),   DirectLowering(),
-      OneShotLowering(),    SplitShiftLowering()};
+      OneShotLowering(),    RecursiveDoublingLowering(),
+      SplitShiftLowering()};
   return rows;
 }
 

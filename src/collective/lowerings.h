@@ -19,6 +19,7 @@ Lowering DoubleBinaryTreeLowering();
 Lowering BinomialLowering();
 Lowering DirectLowering();
 Lowering OneShotLowering();
+Lowering RecursiveDoublingLowering();
 Lowering SplitShiftLowering();
 
 }  // namespace podsim
