@@ -203,15 +203,22 @@ std::optional<std::string> WhyNotOnSlice(const Collective& collective,
 }  // namespace
 
 std::span<const Lowering> Lowerings() {
-  static const std::vector<Lowering> rows = {
-      RingLowering(),       RingSplitLowering(),
-      RingShortLowering(),  LineLowering(),
-      BucketLowering(),     BucketRotatedLowering(),
-      LineMiddleLowering(), ChainLowering(),
-      BfsTreeLowering(),    DoubleBinaryTreeLowering(),
-      BinomialLowering(),   DirectLowering(),
-      OneShotLowering(),    RecursiveDoublingLowering(),
-      SplitShiftLowering()};
+  static const std::vector<Lowering> rows = {RingLowering(),
+                                             RingSplitLowering(),
+                                             RingShortLowering(),
+                                             LineLowering(),
+                                             BucketLowering(),
+                                             BucketRotatedLowering(),
+                                             LineMiddleLowering(),
+                                             ChainLowering(),
+                                             BfsTreeLowering(),
+                                             DoubleBinaryTreeLowering(),
+                                             BinomialLowering(),
+                                             DirectLowering(),
+                                             OneShotLowering(),
+                                             RecursiveDoublingLowering(),
+                                             HalvingDoublingLowering(),
+                                             SplitShiftLowering()};
   return rows;
 }
 

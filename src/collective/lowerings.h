@@ -20,6 +20,7 @@ Lowering BinomialLowering();
 Lowering DirectLowering();
 Lowering OneShotLowering();
 Lowering RecursiveDoublingLowering();
+Lowering HalvingDoublingLowering();
 Lowering SplitShiftLowering();
 
 }  // namespace podsim
