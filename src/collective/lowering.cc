@@ -218,6 +218,7 @@ std::span<const Lowering> Lowerings() {
                                              OneShotLowering(),
                                              RecursiveDoublingLowering(),
                                              HalvingDoublingLowering(),
+                                             SwingLowering(),
                                              SplitShiftLowering()};
   return rows;
 }
@@ -339,6 +340,9 @@ LoweringSpec Resolve(const LoweringSpec& spec, const Collective& collective,
   LoweringSpec resolved = spec;
   if (row->best_chunks != nullptr && spec.chunks == 0) {
     resolved.chunks = row->best_chunks(collective, slice);
+  }
+  if (row->best_ports != nullptr && spec.ports == 0) {
+    resolved.ports = row->best_ports(collective, slice.topology);
   }
   return resolved;
 }

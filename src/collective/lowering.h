@@ -61,7 +61,8 @@ struct Lowering {
   // faults, twists and slices without axes unless `why_not` objects.
   WholeSchedule (*build)(const Collective&, const Topology&,
                          const LoweringSpec&) = nullptr;
-  // Of those: about how many transfers, and a time that it cannot beat.
+  // Of those: about how many transfers (of merged messages also what their
+  // chunks cost), and a time that it cannot beat.
   std::uint64_t (*count)(const Collective&, const Topology&,
                          const LoweringSpec&) = nullptr;
   Seconds (*at_least)(const Collective&, const Slice&,
@@ -69,6 +70,8 @@ struct Lowering {
   bool attains = false;  // that time, by single hops, where links are alike
   // The best number of chunks, where `chunks` is a parameter.
   int (*best_chunks)(const Collective&, const Slice&) = nullptr;
+  // The best number of ports, where `ports` is a parameter.
+  int (*best_ports)(const Collective&, const Topology&) = nullptr;
 };
 
 std::span<const Lowering> Lowerings();
@@ -78,7 +81,7 @@ const Lowering* FindLowering(const std::string& name);
 LoweringSpec ParseLoweringSpec(const std::string& text,
                                const std::string& where);
 
-// The spec with `chunks` chosen.
+// The spec with `chunks` and `ports` chosen.
 LoweringSpec Resolve(const LoweringSpec& spec, const Collective& collective,
                      const Slice& slice);
 

@@ -21,6 +21,7 @@ Lowering DirectLowering();
 Lowering OneShotLowering();
 Lowering RecursiveDoublingLowering();
 Lowering HalvingDoublingLowering();
+Lowering SwingLowering();
 Lowering SplitShiftLowering();
 
 }  // namespace podsim
