@@ -219,6 +219,7 @@ std::span<const Lowering> Lowerings() {
                                              RecursiveDoublingLowering(),
                                              HalvingDoublingLowering(),
                                              SwingLowering(),
+                                             BruckLowering(),
                                              SplitShiftLowering()};
   return rows;
 }

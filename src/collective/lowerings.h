@@ -22,6 +22,7 @@ Lowering OneShotLowering();
 Lowering RecursiveDoublingLowering();
 Lowering HalvingDoublingLowering();
 Lowering SwingLowering();
+Lowering BruckLowering();
 Lowering SplitShiftLowering();
 
 }  // namespace podsim

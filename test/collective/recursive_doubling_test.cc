@@ -64,6 +64,33 @@ TEST_CASE("recursive-doubling: three chips in a line take 3 (a + S/B)",
              3 * step));
 }
 
+TEST_CASE("rank exchanges need no axes", "[collective]") {
+  // A star of five chips.
+  std::vector<Cable> cables;
+  for (unsigned leaf = 1; leaf < 5; ++leaf) {
+    cables.push_back({.a = ChipId(0),
+                      .b = ChipId(leaf),
+                      .bandwidth = BytesPerSecond(1e9),
+                      .latency = Seconds(0)});
+  }
+  const Slice star{.spec = "star",
+                   .generation = "ideal",
+                   .shape = {},
+                   .topology = Topology::MakeExplicit(5, cables),
+                   .parameters = {},
+                   .warnings = {}};
+  for (const std::string name :
+       {"recursive-doubling", "halving-doubling", "bruck"}) {
+    const CollectiveKind kind = FindLowering(name)->kinds[0];
+    const Collective collective{
+        .kind = kind, .payload = Bytes(1001), .axes = {}};
+    CAPTURE(name);
+    REQUIRE(WhyNotText(name, collective, star) == "applies");
+    const WholeSchedule whole = MakeWhole(star, Spec(name), collective);
+    CHECK(VerifyFull(whole.schedule, whole.meaning, star.topology).empty());
+  }
+}
+
 TEST_CASE("recursive-doubling: why it does not apply", "[collective]") {
   Slice line = MakeMesh({4});
   CHECK(WhyNotText("recursive-doubling",
