@@ -220,6 +220,7 @@ std::span<const Lowering> Lowerings() {
                                              HalvingDoublingLowering(),
                                              SwingLowering(),
                                              BruckLowering(),
+                                             StagedLowering(),
                                              SplitShiftLowering()};
   return rows;
 }

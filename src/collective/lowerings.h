@@ -23,6 +23,7 @@ Lowering RecursiveDoublingLowering();
 Lowering HalvingDoublingLowering();
 Lowering SwingLowering();
 Lowering BruckLowering();
+Lowering StagedLowering();
 Lowering SplitShiftLowering();
 
 }  // namespace podsim
