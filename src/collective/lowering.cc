@@ -221,6 +221,7 @@ std::span<const Lowering> Lowerings() {
                                              SwingLowering(),
                                              BruckLowering(),
                                              StagedLowering(),
+                                             StagedRotatedLowering(),
                                              SplitShiftLowering()};
   return rows;
 }

@@ -24,6 +24,7 @@ Lowering HalvingDoublingLowering();
 Lowering SwingLowering();
 Lowering BruckLowering();
 Lowering StagedLowering();
+Lowering StagedRotatedLowering();
 Lowering SplitShiftLowering();
 
 }  // namespace podsim
