@@ -222,6 +222,7 @@ std::span<const Lowering> Lowerings() {
                                              BruckLowering(),
                                              StagedLowering(),
                                              StagedRotatedLowering(),
+                                             NeighborLowering(),
                                              SplitShiftLowering()};
   return rows;
 }

@@ -25,6 +25,7 @@ Lowering SwingLowering();
 Lowering BruckLowering();
 Lowering StagedLowering();
 Lowering StagedRotatedLowering();
+Lowering NeighborLowering();
 Lowering SplitShiftLowering();
 
 }  // namespace podsim
