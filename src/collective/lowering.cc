@@ -220,13 +220,30 @@ std::optional<std::string> WhyNotOnSlice(const Lowering& row,
 }  // namespace
 
 std::span<const Lowering> Lowerings() {
-  static const std::vector<Lowering> rows = {
-      RingLowering(),       RingSplitLowering(),        RingShortLowering(),
-      LineLowering(),       BucketLowering(),           BucketRotatedLowering(),
-      BfbLowering(),        LineMiddleLowering(),       ChainLowering(),
-      BfsTreeLowering(),    DoubleBinaryTreeLowering(), BinomialLowering(),
-      DirectLowering(),     DirectTwistedLowering(),    OneShotLowering(),
-      SplitShiftLowering(), WindowedMatmulLowering()};
+  static const std::vector<Lowering> rows = {RingLowering(),
+                                             RingSplitLowering(),
+                                             RingShortLowering(),
+                                             LineLowering(),
+                                             BucketLowering(),
+                                             BucketRotatedLowering(),
+                                             BfbLowering(),
+                                             LineMiddleLowering(),
+                                             ChainLowering(),
+                                             BfsTreeLowering(),
+                                             DoubleBinaryTreeLowering(),
+                                             BinomialLowering(),
+                                             DirectLowering(),
+                                             DirectTwistedLowering(),
+                                             OneShotLowering(),
+                                             RecursiveDoublingLowering(),
+                                             HalvingDoublingLowering(),
+                                             SwingLowering(),
+                                             BruckLowering(),
+                                             StagedLowering(),
+                                             StagedRotatedLowering(),
+                                             NeighborLowering(),
+                                             SplitShiftLowering(),
+                                             WindowedMatmulLowering()};
   return rows;
 }
 
@@ -356,6 +373,9 @@ LoweringSpec Resolve(const LoweringSpec& spec, const Collective& collective,
   }
   if (row->resolve != nullptr) {
     resolved = row->resolve(resolved, collective, slice);
+  }
+  if (row->best_ports != nullptr && spec.ports == 0) {
+    resolved.ports = row->best_ports(collective, slice.topology);
   }
   return resolved;
 }

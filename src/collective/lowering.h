@@ -71,8 +71,8 @@ struct Lowering {
   // faults, twists and slices without axes unless `why_not` objects.
   WholeSchedule (*build)(const Collective&, const Topology&,
                          const LoweringSpec&) = nullptr;
-  // About how many steps or transfers. Of the latter: a time that it cannot
-  // beat.
+  // About how many steps, or transfers (of merged messages also what their
+  // chunks cost). Of the latter: a time that it cannot beat.
   std::uint64_t (*count)(const Collective&, const Topology&,
                          const LoweringSpec&) = nullptr;
   Seconds (*at_least)(const Collective&, const Slice&,
@@ -84,6 +84,8 @@ struct Lowering {
   bool twists = false;  // its program suits all axes of a twisted slice
   // The best number of chunks, where `chunks` is a parameter.
   int (*best_chunks)(const Collective&, const Slice&) = nullptr;
+  // The best number of ports, where `ports` is a parameter.
+  int (*best_ports)(const Collective&, const Topology&) = nullptr;
 };
 
 std::span<const Lowering> Lowerings();

@@ -21,6 +21,13 @@ Lowering BinomialLowering();
 Lowering DirectLowering();
 Lowering DirectTwistedLowering();
 Lowering OneShotLowering();
+Lowering RecursiveDoublingLowering();
+Lowering HalvingDoublingLowering();
+Lowering SwingLowering();
+Lowering BruckLowering();
+Lowering StagedLowering();
+Lowering StagedRotatedLowering();
+Lowering NeighborLowering();
 Lowering SplitShiftLowering();
 Lowering WindowedMatmulLowering();
 

@@ -44,23 +44,43 @@ std::uint32_t ScheduleBuilder::AddChunk(std::size_t group, int owner,
   return static_cast<std::uint32_t>(chunks.size() - 1);
 }
 
-void ScheduleBuilder::AddWriter(ChipId chip, std::uint32_t chunk, OpId op,
-                                bool overwrites) {
+std::uint32_t ScheduleBuilder::NewestOf(ChipId chip,
+                                        std::uint32_t chunk) const {
+  const std::uint32_t rank = rank_of_[chip.value()];
+  if (kind_->targeted()) {
+    const auto found =
+        targeted_writers_.find(std::uint64_t{chunk} << 32 | rank);
+    return found == targeted_writers_.end() ? kNone : found->second;
+  }
+  if (writers_.size() <= chunk || writers_[chunk].empty()) return kNone;
+  return writers_[chunk][rank];
+}
+
+void ScheduleBuilder::SetNewest(ChipId chip, std::uint32_t chunk,
+                                std::uint32_t newest) {
+  const std::uint32_t rank = rank_of_[chip.value()];
+  if (kind_->targeted()) {
+    targeted_writers_[std::uint64_t{chunk} << 32 | rank] = newest;
+    return;
+  }
   if (writers_.size() <= chunk) writers_.resize(chunk + 1);
   auto& by_rank = writers_[chunk];
   if (by_rank.empty()) {
     const std::uint32_t group = whole_.meaning.chunks[chunk].group;
     by_rank.assign(groups()[group].size(), kNone);
   }
-  std::uint32_t& newest = by_rank[rank_of_[chip.value()]];
-  pool_.push_back({op, overwrites ? kNone : newest});
-  newest = static_cast<std::uint32_t>(pool_.size() - 1);
+  by_rank[rank] = newest;
+}
+
+void ScheduleBuilder::AddWriter(ChipId chip, std::uint32_t chunk, OpId op,
+                                bool overwrites) {
+  pool_.push_back({op, overwrites ? kNone : NewestOf(chip, chunk)});
+  SetNewest(chip, chunk, static_cast<std::uint32_t>(pool_.size() - 1));
 }
 
 void ScheduleBuilder::AddWriters(ChipId chip, std::uint32_t chunk,
                                  std::vector<OpId>& waits) const {
-  if (writers_.size() <= chunk || writers_[chunk].empty()) return;
-  std::uint32_t at = writers_[chunk][rank_of_[chip.value()]];
+  std::uint32_t at = NewestOf(chip, chunk);
   for (; at != kNone; at = pool_[at].next) waits.push_back(pool_[at].op);
 }
 

@@ -57,6 +57,8 @@ class ScheduleBuilder {
     std::uint32_t next;
   };
   static constexpr std::uint32_t kNone = UINT32_MAX;
+  std::uint32_t NewestOf(ChipId chip, std::uint32_t chunk) const;
+  void SetNewest(ChipId chip, std::uint32_t chunk, std::uint32_t newest);
   void AddWriter(ChipId chip, std::uint32_t chunk, OpId op, bool overwrites);
   void AddWriters(ChipId chip, std::uint32_t chunk,
                   std::vector<OpId>& waits) const;
@@ -67,8 +69,11 @@ class ScheduleBuilder {
   WholeSchedule whole_;
   // Chunks of the scratch transfers, by op.
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> scratch_;
-  std::vector<std::uint32_t> rank_of_;               // by chip
-  std::vector<std::vector<std::uint32_t>> writers_;  // by chunk, then by rank
+  std::vector<std::uint32_t> rank_of_;  // by chip
+  // The newest writer, by chunk, then by rank. A chunk with one target passes
+  // few chips, and there are many such chunks: by (chunk, rank).
+  std::vector<std::vector<std::uint32_t>> writers_;
+  std::unordered_map<std::uint64_t, std::uint32_t> targeted_writers_;
   std::vector<Writer> pool_;
   std::vector<std::optional<PatternId>> alone_;  // patterns of single chunks
 };

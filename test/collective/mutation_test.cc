@@ -851,7 +851,13 @@ const char* const kSpecs[] = {"ring",
                               "double-binary-tree:chunks=2",
                               "binomial",
                               "direct",
-                              "split-shift"};
+                              "split-shift",
+                              "halving-doubling",
+                              "swing",
+                              "bruck",
+                              "staged",
+                              "staged-rotated",
+                              "neighbor"};
 
 constexpr int kCasesPerSpec = 30;
 constexpr std::size_t kMostOps = 400;

@@ -20,7 +20,7 @@ namespace {
 using nlohmann::json;
 
 constexpr double kTolerance = 1e-9;  // relative
-constexpr std::size_t kCases = 492;
+constexpr std::size_t kCases = 589;
 constexpr std::size_t kFolded = 28;
 
 struct Totals {
@@ -32,6 +32,7 @@ Totals Count(const Schedule& schedule, std::uint32_t links) {
   Totals totals;
   std::vector<std::int64_t> bytes(links);
   for (std::uint32_t op = 0; op < schedule.size(); ++op) {
+    if (schedule.kind(OpId(op)) != OpKind::kTransfer) continue;
     for (const LinkId link : schedule.route(OpId(op))) {
       bytes[link.value()] += schedule.bytes(OpId(op)).value();
       totals.byte_hops += schedule.bytes(OpId(op)).value();

@@ -113,6 +113,7 @@ inline std::vector<std::int64_t> LinkBytes(const Schedule& schedule,
                                            const Topology& topology) {
   std::vector<std::int64_t> bytes(topology.link_ids());
   for (std::uint32_t op = 0; op < schedule.size(); ++op) {
+    if (schedule.kind(OpId(op)) != OpKind::kTransfer) continue;
     for (const LinkId link : schedule.route(OpId(op))) {
       bytes[link.value()] += schedule.bytes(OpId(op)).value();
     }
