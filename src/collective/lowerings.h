@@ -20,6 +20,8 @@ Lowering BinomialLowering();
 Lowering DirectLowering();
 Lowering OneShotLowering();
 Lowering SplitShiftLowering();
+Lowering HamiltonianLowering();
+Lowering HamiltonianPairLowering();
 
 }  // namespace podsim
 

@@ -133,6 +133,19 @@ std::optional<Seconds> PathTime(const LoweringSpec& spec,
          slice.parameters.collective_launch;
 }
 
+// Around Hamiltonian cycles, of chunks that are all equal.
+std::optional<Seconds> CyclesForm(const LoweringSpec& spec,
+                                  const Collective& collective,
+                                  const Slice& slice) {
+  const std::int64_t n = GroupSize(collective, slice.topology);
+  const std::int64_t cycles = spec.name == "hamiltonian-pair" ? 2 : 1;
+  const std::int64_t pieces = n * cycles * (n % 2 == 0 ? 2 : 1);
+  if (n == 1 || collective.payload.value() == 0) return Seconds(0);
+  if (collective.payload.value() % pieces != 0) return std::nullopt;
+  return FindLowering(spec.name)->at_least(collective, slice, spec) +
+         slice.parameters.collective_launch;
+}
+
 }  // namespace
 
 std::optional<Seconds> ClosedForm(const LoweringSpec& spec,
@@ -144,6 +157,9 @@ std::optional<Seconds> ClosedForm(const LoweringSpec& spec,
     return std::nullopt;
   }
   if (spec.name == "direct") return DirectForm(spec, collective, slice);
+  if (spec.name == "hamiltonian" || spec.name == "hamiltonian-pair") {
+    return CyclesForm(spec, collective, slice);
+  }
   if (!HasProgram(spec)) return PathTime(spec, collective, slice);
   const std::int64_t n = GroupSize(collective, topology);
   if (n == 1 || collective.payload.value() == 0) return Seconds(0);

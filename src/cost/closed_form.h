@@ -18,6 +18,8 @@ namespace podsim {
 //   line        (n-1)(a + S/(nB))
 //   bucket      sum over stages of the axis' formula, on what is held by then
 //   bucket-rotated   bucket with S/d
+//   hamiltonian       floor(n/2) a + (n-1)/(2n) S/B
+//   hamiltonian-pair  floor(n/2) a + (n-1)/(4n) S/B
 //   direct      o + h alpha + S/B for one pair, h hops apart
 //   chain, line-middle   (e + k - 1)(a + S/(kB)), twice e for all-reduce
 std::optional<Seconds> ClosedForm(const LoweringSpec& spec,
