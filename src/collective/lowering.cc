@@ -211,7 +211,8 @@ std::span<const Lowering> Lowerings() {
       BfsTreeLowering(),     DoubleBinaryTreeLowering(),
       BinomialLowering(),    DirectLowering(),
       OneShotLowering(),     SplitShiftLowering(),
-      HamiltonianLowering(), HamiltonianPairLowering()};
+      HamiltonianLowering(), HamiltonianPairLowering(),
+      GreedyLowering()};
   return rows;
 }
 
@@ -330,6 +331,7 @@ LoweringSpec Resolve(const LoweringSpec& spec, const Collective& collective,
                      const Slice& slice) {
   const Lowering* row = FindLowering(spec.name);
   LoweringSpec resolved = spec;
+  if (row->resolve != nullptr) return row->resolve(spec, collective, slice);
   if (row->best_chunks != nullptr && spec.chunks == 0) {
     resolved.chunks = row->best_chunks(collective, slice);
   }

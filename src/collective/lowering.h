@@ -66,9 +66,15 @@ struct Lowering {
                          const LoweringSpec&) = nullptr;
   Seconds (*at_least)(const Collective&, const Slice&,
                       const LoweringSpec&) = nullptr;
-  bool attains = false;  // that time, by single hops, where links are alike
+  // By single hops: that time where links are alike, or one that `auto`
+  // simulates because there are few enough transfers.
+  bool attains = false;
   // The best number of chunks, where `chunks` is a parameter.
   int (*best_chunks)(const Collective&, const Slice&) = nullptr;
+  // Instead: the spec with all its parameters chosen, where one depends on
+  // another or there are several.
+  LoweringSpec (*resolve)(const LoweringSpec&, const Collective&,
+                          const Slice&) = nullptr;
 };
 
 std::span<const Lowering> Lowerings();
@@ -78,7 +84,7 @@ const Lowering* FindLowering(const std::string& name);
 LoweringSpec ParseLoweringSpec(const std::string& text,
                                const std::string& where);
 
-// The spec with `chunks` chosen.
+// The spec with every 0 that means the best number replaced by it.
 LoweringSpec Resolve(const LoweringSpec& spec, const Collective& collective,
                      const Slice& slice);
 

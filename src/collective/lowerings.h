@@ -22,6 +22,7 @@ Lowering OneShotLowering();
 Lowering SplitShiftLowering();
 Lowering HamiltonianLowering();
 Lowering HamiltonianPairLowering();
+Lowering GreedyLowering();
 
 }  // namespace podsim
 

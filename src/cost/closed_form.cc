@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "collective/greedy.h"
 #include "collective/groups.h"
 #include "topology/distance.h"
 
@@ -146,12 +147,43 @@ std::optional<Seconds> CyclesForm(const LoweringSpec& spec,
          slice.parameters.collective_launch;
 }
 
+bool LiveLinksAlike(const Topology& topology) {
+  bool alike = true;
+  topology.ForEachLiveLink([&](LinkId link) {
+    alike &= topology.Bandwidth(link) == topology.base_bandwidth() &&
+             topology.Latency(link) == topology.base_latency();
+  });
+  return alike;
+}
+
+// Steps of equal chunks; dead cables do not matter.
+std::optional<Seconds> GreedyForm(const LoweringSpec& spec,
+                                  const Collective& collective,
+                                  const Slice& slice) {
+  const std::int64_t pieces =
+      std::int64_t{GroupSize(collective, slice.topology)} * spec.sub_chunks;
+  if (pieces == 0 || collective.payload.value() % pieces != 0 ||
+      !LiveLinksAlike(slice.topology)) {
+    return std::nullopt;
+  }
+  if (collective.payload.value() == 0) return Seconds(0);
+  const int steps = GreedySteps(collective, slice.topology, spec);
+  if (steps == 0) return Seconds(0);
+  const double chunk = static_cast<double>(collective.payload.value()) /
+                       static_cast<double>(pieces) /
+                       slice.topology.base_bandwidth().value();
+  return Seconds(steps * (slice.parameters.ici_message_overhead.value() +
+                          slice.topology.base_latency().value() + chunk)) +
+         slice.parameters.collective_launch;
+}
+
 }  // namespace
 
 std::optional<Seconds> ClosedForm(const LoweringSpec& spec,
                                   const Collective& collective,
                                   const Slice& slice) {
   const Topology& topology = slice.topology;
+  if (spec.name == "greedy") return GreedyForm(spec, collective, slice);
   if (!topology.is_grid() || !topology.healthy() ||
       !collective.groups.empty()) {
     return std::nullopt;
