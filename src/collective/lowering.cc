@@ -212,7 +212,7 @@ std::span<const Lowering> Lowerings() {
       BinomialLowering(),    DirectLowering(),
       OneShotLowering(),     SplitShiftLowering(),
       HamiltonianLowering(), HamiltonianPairLowering(),
-      GreedyLowering()};
+      GreedyLowering(),      EdgeDisjointTreesLowering()};
   return rows;
 }
 

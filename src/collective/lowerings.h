@@ -23,6 +23,7 @@ Lowering SplitShiftLowering();
 Lowering HamiltonianLowering();
 Lowering HamiltonianPairLowering();
 Lowering GreedyLowering();
+Lowering EdgeDisjointTreesLowering();
 
 }  // namespace podsim
 

@@ -177,12 +177,30 @@ std::optional<Seconds> GreedyForm(const LoweringSpec& spec,
          slice.parameters.collective_launch;
 }
 
+// Of equal chunks over trees that share no link.
+std::optional<Seconds> TreesForm(const LoweringSpec& spec,
+                                 const Collective& collective,
+                                 const Slice& slice) {
+  const std::int64_t pieces = std::int64_t{spec.trees} * spec.chunks;
+  if (GroupSize(collective, slice.topology) == 1) return Seconds(0);
+  if (pieces == 0 || collective.payload.value() % pieces != 0 ||
+      !LiveLinksAlike(slice.topology)) {
+    return std::nullopt;
+  }
+  if (collective.payload.value() == 0) return Seconds(0);
+  return FindLowering(spec.name)->at_least(collective, slice, spec) +
+         slice.parameters.collective_launch;
+}
+
 }  // namespace
 
 std::optional<Seconds> ClosedForm(const LoweringSpec& spec,
                                   const Collective& collective,
                                   const Slice& slice) {
   const Topology& topology = slice.topology;
+  if (spec.name == "edge-disjoint-trees") {
+    return TreesForm(spec, collective, slice);
+  }
   if (spec.name == "greedy") return GreedyForm(spec, collective, slice);
   if (!topology.is_grid() || !topology.healthy() ||
       !collective.groups.empty()) {

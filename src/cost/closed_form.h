@@ -9,7 +9,7 @@
 namespace podsim {
 
 // The alpha-beta time of a lowering where the formula is exact: healthy slice
-// (but for greedy),
+// (but for greedy and trees),
 // equal chunks, one batch; bucket-rotated also needs equal wrapped axes and
 // equal fractions. Includes collective.launch. nullopt elsewhere. With a = o +
 // alpha, all-gather (reduce-scatter equal, all-reduce twice):
@@ -24,6 +24,7 @@ namespace podsim {
 //   greedy      steps (a + S/(PqB))
 //   direct      o + h alpha + S/B for one pair, h hops apart
 //   chain, line-middle   (e + k - 1)(a + S/(kB)), twice e for all-reduce
+//   edge-disjoint-trees  (e + k - 1)(a + S/(tkB)), t trees
 std::optional<Seconds> ClosedForm(const LoweringSpec& spec,
                                   const Collective& collective,
                                   const Slice& slice);
