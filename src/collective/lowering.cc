@@ -204,15 +204,16 @@ std::optional<std::string> WhyNotOnSlice(const Collective& collective,
 
 std::span<const Lowering> Lowerings() {
   static const std::vector<Lowering> rows = {
-      RingLowering(),        RingSplitLowering(),
-      RingShortLowering(),   LineLowering(),
-      BucketLowering(),      BucketRotatedLowering(),
-      LineMiddleLowering(),  ChainLowering(),
-      BfsTreeLowering(),     DoubleBinaryTreeLowering(),
-      BinomialLowering(),    DirectLowering(),
-      OneShotLowering(),     SplitShiftLowering(),
-      HamiltonianLowering(), HamiltonianPairLowering(),
-      GreedyLowering(),      EdgeDisjointTreesLowering()};
+      RingLowering(),         RingSplitLowering(),
+      RingShortLowering(),    LineLowering(),
+      BucketLowering(),       BucketRotatedLowering(),
+      LineMiddleLowering(),   ChainLowering(),
+      BfsTreeLowering(),      DoubleBinaryTreeLowering(),
+      BinomialLowering(),     DirectLowering(),
+      OneShotLowering(),      SplitShiftLowering(),
+      HamiltonianLowering(),  HamiltonianPairLowering(),
+      GreedyLowering(),       EdgeDisjointTreesLowering(),
+      SpanningTreesLowering()};
   return rows;
 }
 

@@ -24,6 +24,7 @@ Lowering HamiltonianLowering();
 Lowering HamiltonianPairLowering();
 Lowering GreedyLowering();
 Lowering EdgeDisjointTreesLowering();
+Lowering SpanningTreesLowering();
 
 }  // namespace podsim
 

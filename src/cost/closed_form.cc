@@ -198,7 +198,8 @@ std::optional<Seconds> ClosedForm(const LoweringSpec& spec,
                                   const Collective& collective,
                                   const Slice& slice) {
   const Topology& topology = slice.topology;
-  if (spec.name == "edge-disjoint-trees") {
+  if (spec.name == "edge-disjoint-trees" ||
+      (spec.name == "spanning-trees" && spec.edge_copies == 1)) {
     return TreesForm(spec, collective, slice);
   }
   if (spec.name == "greedy") return GreedyForm(spec, collective, slice);

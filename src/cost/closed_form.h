@@ -25,6 +25,7 @@ namespace podsim {
 //   direct      o + h alpha + S/B for one pair, h hops apart
 //   chain, line-middle   (e + k - 1)(a + S/(kB)), twice e for all-reduce
 //   edge-disjoint-trees  (e + k - 1)(a + S/(tkB)), t trees
+//   spanning-trees   (2e + k - 1)(a + S/(tkB)) if no two share a cable
 std::optional<Seconds> ClosedForm(const LoweringSpec& spec,
                                   const Collective& collective,
                                   const Slice& slice);
