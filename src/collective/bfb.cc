@@ -184,8 +184,8 @@ Lowering BfbLowering() {
       .why_not = WhyNotBfb,
       .lower = LowerBfb,
       .count = CountBfb,
-      .resolve = ResolveBfb,
-      .twists = true};
+      .twists = true,
+      .resolve = ResolveBfb};
 }
 
 }  // namespace podsim

@@ -243,7 +243,12 @@ std::span<const Lowering> Lowerings() {
                                              StagedRotatedLowering(),
                                              NeighborLowering(),
                                              SplitShiftLowering(),
-                                             WindowedMatmulLowering()};
+                                             WindowedMatmulLowering(),
+                                             HamiltonianLowering(),
+                                             HamiltonianPairLowering(),
+                                             GreedyLowering(),
+                                             EdgeDisjointTreesLowering(),
+                                             SpanningTreesLowering()};
   return rows;
 }
 
@@ -368,6 +373,7 @@ LoweringSpec Resolve(const LoweringSpec& spec, const Collective& collective,
                      const Slice& slice) {
   const Lowering* row = FindLowering(spec.name);
   LoweringSpec resolved = spec;
+  if (row->resolve != nullptr) return row->resolve(spec, collective, slice);
   if (row->best_chunks != nullptr && spec.chunks == 0) {
     resolved.chunks = row->best_chunks(collective, slice);
   }

@@ -77,15 +77,18 @@ struct Lowering {
                          const LoweringSpec&) = nullptr;
   Seconds (*at_least)(const Collective&, const Slice&,
                       const LoweringSpec&) = nullptr;
-  bool attains = false;  // that time, by single hops, where links are alike
-  // Puts numbers for parameters that say 0, where there are such.
-  LoweringSpec (*resolve)(const LoweringSpec&, const Collective&,
-                          const Slice&) = nullptr;
+  // By single hops: that time where links are alike, or one that `auto`
+  // simulates because there are few enough transfers.
+  bool attains = false;
   bool twists = false;  // its program suits all axes of a twisted slice
   // The best number of chunks, where `chunks` is a parameter.
   int (*best_chunks)(const Collective&, const Slice&) = nullptr;
   // The best number of ports, where `ports` is a parameter.
   int (*best_ports)(const Collective&, const Topology&) = nullptr;
+  // The spec with all its parameters chosen, where one depends on another or
+  // there are several.
+  LoweringSpec (*resolve)(const LoweringSpec&, const Collective&,
+                          const Slice&) = nullptr;
 };
 
 std::span<const Lowering> Lowerings();
@@ -95,7 +98,7 @@ const Lowering* FindLowering(const std::string& name);
 LoweringSpec ParseLoweringSpec(const std::string& text,
                                const std::string& where);
 
-// The spec with every number chosen.
+// The spec with every 0 that means the best number replaced by it.
 LoweringSpec Resolve(const LoweringSpec& spec, const Collective& collective,
                      const Slice& slice);
 

@@ -30,6 +30,11 @@ Lowering StagedRotatedLowering();
 Lowering NeighborLowering();
 Lowering SplitShiftLowering();
 Lowering WindowedMatmulLowering();
+Lowering HamiltonianLowering();
+Lowering HamiltonianPairLowering();
+Lowering GreedyLowering();
+Lowering EdgeDisjointTreesLowering();
+Lowering SpanningTreesLowering();
 
 }  // namespace podsim
 

@@ -69,6 +69,21 @@ Tree MakeTree(const std::vector<int>& parent, const std::vector<ChipId>& group,
   return tree;
 }
 
+Tree MakeTree(const ArcTree& tree, const std::vector<Arc>& arcs,
+              const Topology& topology) {
+  Tree made{.parent = std::vector<int>(tree.size(), -1),
+            .down = std::vector<std::vector<LinkId>>(tree.size()),
+            .up = std::vector<std::vector<LinkId>>(tree.size())};
+  for (std::size_t rank = 0; rank < tree.size(); ++rank) {
+    if (tree[rank] < 0) continue;
+    const Arc& arc = arcs[tree[rank]];
+    made.parent[rank] = arc.from;
+    made.down[rank] = {arc.link};
+    made.up[rank] = {topology.Reverse(arc.link)};
+  }
+  return made;
+}
+
 std::vector<int> BreadthFirst(const Tree& tree,
                               const std::vector<ChipId>& group) {
   std::vector<std::vector<int>> children(group.size());
@@ -108,6 +123,13 @@ int Depth(const std::vector<int>& parent) {
   return deepest;
 }
 
+void SortByDepth(std::vector<Tree>& trees) {
+  std::stable_sort(trees.begin(), trees.end(),
+                   [](const Tree& a, const Tree& b) {
+                     return Depth(a.parent) > Depth(b.parent);
+                   });
+}
+
 WholeSchedule BuildPipeline(const Collective& collective,
                             std::vector<std::vector<ChipId>> groups,
                             const Trees& trees, int chunks) {
@@ -139,6 +161,16 @@ WholeSchedule BuildPipeline(const Collective& collective,
     }
   }
   return std::move(builder).Finish();
+}
+
+std::size_t CountMembers(const Collective& collective,
+                         const Topology& topology) {
+  if (collective.groups.empty()) {
+    return static_cast<std::size_t>(topology.live_chips());
+  }
+  std::size_t members = 0;
+  for (const auto& group : collective.groups) members += group.size();
+  return members;
 }
 
 std::uint64_t CountPipeline(const Collective& collective,

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "collective/arcs.h"
 #include "collective/lowering.h"
 
 namespace podsim {
@@ -21,12 +22,20 @@ struct Tree {
 Tree MakeTree(const std::vector<int>& parent, const std::vector<ChipId>& group,
               const Topology& topology);
 
+// By rank the arc that leads to it from its parent; -1: the root.
+using ArcTree = std::vector<int>;
+Tree MakeTree(const ArcTree& tree, const std::vector<Arc>& arcs,
+              const Topology& topology);
+
 // Ranks, breadth first from the root, children in increasing chip id.
 std::vector<int> BreadthFirst(const Tree& tree,
                               const std::vector<ChipId>& group);
 
 // Edges from the root to the farthest rank.
 int Depth(const std::vector<int>& parent);
+
+// The deepest first, else in the order they had.
+void SortByDepth(std::vector<Tree>& trees);
 
 // One or more trees for each group; group by group the same number.
 using Trees = std::vector<std::vector<Tree>>;
@@ -44,6 +53,10 @@ using Trees = std::vector<std::vector<Tree>>;
 WholeSchedule BuildPipeline(const Collective& collective,
                             std::vector<std::vector<ChipId>> groups,
                             const Trees& trees, int chunks);
+
+// Chips of all groups.
+std::size_t CountMembers(const Collective& collective,
+                         const Topology& topology);
 
 // Transfers of BuildPipeline.
 std::uint64_t CountPipeline(const Collective& collective,

@@ -6,6 +6,7 @@
 
 #include "collective/balanced_trees.h"
 #include "collective/direct_program.h"
+#include "collective/greedy.h"
 #include "collective/groups.h"
 #include "topology/distance.h"
 
@@ -226,17 +227,83 @@ std::optional<Seconds> PathTime(const LoweringSpec& spec,
          slice.parameters.collective_launch;
 }
 
+// Around Hamiltonian cycles, of chunks that are all equal.
+std::optional<Seconds> CyclesForm(const LoweringSpec& spec,
+                                  const Collective& collective,
+                                  const Slice& slice) {
+  const std::int64_t n = GroupSize(collective, slice.topology);
+  const std::int64_t cycles = spec.name == "hamiltonian-pair" ? 2 : 1;
+  const std::int64_t pieces = n * cycles * (n % 2 == 0 ? 2 : 1);
+  if (n == 1 || collective.payload.value() == 0) return Seconds(0);
+  if (collective.payload.value() % pieces != 0) return std::nullopt;
+  return FindLowering(spec.name)->at_least(collective, slice, spec) +
+         slice.parameters.collective_launch;
+}
+
+bool LiveLinksAlike(const Topology& topology) {
+  bool alike = true;
+  topology.ForEachLiveLink([&](LinkId link) {
+    alike &= topology.Bandwidth(link) == topology.base_bandwidth() &&
+             topology.Latency(link) == topology.base_latency();
+  });
+  return alike;
+}
+
+// Steps of equal chunks; dead cables do not matter.
+std::optional<Seconds> GreedyForm(const LoweringSpec& spec,
+                                  const Collective& collective,
+                                  const Slice& slice) {
+  const std::int64_t pieces =
+      std::int64_t{GroupSize(collective, slice.topology)} * spec.sub_chunks;
+  if (pieces == 0 || collective.payload.value() % pieces != 0 ||
+      !LiveLinksAlike(slice.topology)) {
+    return std::nullopt;
+  }
+  if (collective.payload.value() == 0) return Seconds(0);
+  const int steps = GreedySteps(collective, slice.topology, spec);
+  if (steps == 0) return Seconds(0);
+  const double chunk = static_cast<double>(collective.payload.value()) /
+                       static_cast<double>(pieces) /
+                       slice.topology.base_bandwidth().value();
+  return Seconds(steps * (slice.parameters.ici_message_overhead.value() +
+                          slice.topology.base_latency().value() + chunk)) +
+         slice.parameters.collective_launch;
+}
+
+// Of equal chunks over trees that share no link.
+std::optional<Seconds> TreesForm(const LoweringSpec& spec,
+                                 const Collective& collective,
+                                 const Slice& slice) {
+  const std::int64_t pieces = std::int64_t{spec.trees} * spec.chunks;
+  if (GroupSize(collective, slice.topology) == 1) return Seconds(0);
+  if (pieces == 0 || collective.payload.value() % pieces != 0 ||
+      !LiveLinksAlike(slice.topology)) {
+    return std::nullopt;
+  }
+  if (collective.payload.value() == 0) return Seconds(0);
+  return FindLowering(spec.name)->at_least(collective, slice, spec) +
+         slice.parameters.collective_launch;
+}
+
 }  // namespace
 
 std::optional<Seconds> ClosedForm(const LoweringSpec& spec,
                                   const Collective& collective,
                                   const Slice& slice) {
   const Topology& topology = slice.topology;
+  if (spec.name == "edge-disjoint-trees" ||
+      (spec.name == "spanning-trees" && spec.edge_copies == 1)) {
+    return TreesForm(spec, collective, slice);
+  }
+  if (spec.name == "greedy") return GreedyForm(spec, collective, slice);
   if (!topology.is_grid() || !topology.healthy() ||
       !collective.groups.empty()) {
     return std::nullopt;
   }
   if (spec.name == "direct") return DirectForm(spec, collective, slice);
+  if (spec.name == "hamiltonian" || spec.name == "hamiltonian-pair") {
+    return CyclesForm(spec, collective, slice);
+  }
   if (FindLowering(spec.name)->lower == nullptr) {
     return PathTime(spec, collective, slice);
   }

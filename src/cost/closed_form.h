@@ -8,7 +8,8 @@
 
 namespace podsim {
 
-// The alpha-beta time of a lowering where the formula is exact: healthy slice,
+// The alpha-beta time of a lowering where the formula is exact: healthy slice
+// (but for greedy and trees),
 // equal chunks, one batch; bucket-rotated also needs equal wrapped axes and
 // equal fractions. Includes collective.launch. nullopt elsewhere. With a = o +
 // alpha, all-gather (reduce-scatter equal, all-reduce twice):
@@ -20,8 +21,13 @@ namespace podsim {
 //   bucket-rotated   bucket with S/d
 //   bfb         sum over levels of a + (sub-chunks on the fullest link)
 //               S/(n sub_chunks B)
+//   hamiltonian       floor(n/2) a + (n-1)/(2n) S/B
+//   hamiltonian-pair  floor(n/2) a + (n-1)/(4n) S/B
+//   greedy      steps (a + S/(PqB))
 //   direct      o + h alpha + S/B for one pair, h hops apart
 //   chain, line-middle   (e + k - 1)(a + S/(kB)), twice e for all-reduce
+//   edge-disjoint-trees  (e + k - 1)(a + S/(tkB)), t trees
+//   spanning-trees   (2e + k - 1)(a + S/(tkB)) if no two share a cable
 std::optional<Seconds> ClosedForm(const LoweringSpec& spec,
                                   const Collective& collective,
                                   const Slice& slice);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,22 @@ inline double ProveWhole(const Slice& slice, const LoweringSpec& spec,
   REQUIRE(time >=
           row.at_least(collective, slice, resolved).value() * (1 - 1e-9));
   return time;
+}
+
+// The same of one that may not apply, and sends over single hops only; nullopt
+// where it does not apply.
+inline std::optional<double> ProveOneHop(const Slice& slice,
+                                         const LoweringSpec& spec,
+                                         const Collective& collective) {
+  if (WhyNot(spec, collective, slice.topology)) return std::nullopt;
+  REQUIRE(MakeWhole(slice, spec, collective).schedule.one_hop());
+  return ProveWhole(slice, spec, collective);
+}
+
+inline std::string ReasonOf(const std::string& spec,
+                            const Collective& collective,
+                            const Topology& topology) {
+  return WhyNot(Spec(spec), collective, topology).value_or("applies");
 }
 
 // On all grids of up to `max_chips` chips, all groups along axes, payloads
