@@ -82,11 +82,6 @@ std::int64_t Volume(const OwnerBox& box, std::size_t axes) {
   return volume;
 }
 
-// Shares of S/n that a chip owns.
-int BlocksOf(const Program& program) {
-  return program.targets.empty() ? 1 : program.split.parts;
-}
-
 // Bytes of every pattern at every chip.
 class PatternBytes {
  public:
@@ -185,6 +180,10 @@ class PatternBytes {
 };
 
 }  // namespace
+
+int BlocksOf(const Program& program) {
+  return program.targets.empty() ? 1 : program.split.parts;
+}
 
 int GroupSize(const Program& program, const Topology& topology) {
   int size = 1;

@@ -19,6 +19,9 @@ Schedule Instantiate(const Program& program, const Topology& topology,
 // Chips of one group (the product of the group's axes).
 int GroupSize(const Program& program, const Topology& topology);
 
+// Shares of S/n that a chip owns: one shard, or the blocks of an all-to-all.
+int BlocksOf(const Program& program);
+
 // The meaning of the unfolded schedule: groups, chunks and their owners. Chunk
 // id = owner chip * split.sub_chunks() + sub-chunk.
 CollectiveMeaning MeaningOf(const Program& program, const Topology& topology,

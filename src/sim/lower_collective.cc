@@ -36,7 +36,8 @@ bool EveryChunkHasBytes(const LoweredCollective& lowered,
   const std::int64_t payload = lowered.collective.payload.value();
   for (const std::int64_t shard : {payload / n, (payload + n - 1) / n}) {
     for (const Bytes size :
-         SubChunkSizes(lowered.program->split, Bytes(shard))) {
+         SubChunkSizes(lowered.program->split,
+                       Bytes(shard * BlocksOf(*lowered.program)))) {
       if (size.value() == 0) return false;
     }
   }
@@ -90,10 +91,23 @@ Bytes PaddedPayload(const LoweredCollective& lowered,
   return lowered.collective.payload + Bytes(rest == 0 ? 0 : n - rest);
 }
 
+bool HasFarSteps(const LoweredCollective& lowered) {
+  return lowered.program && !lowered.program->routes.empty();
+}
+
 // Seconds of a candidate, of equal shards where that lets it fold; nullopt if
 // it is too large to try.
 std::optional<double> TryTime(const LoweredCollective& lowered,
-                              const Slice& slice) {
+                              const Slice& slice, const SimOptions& options) {
+  // What wins is simulated as asked for: chip by chip if it does not fold.
+  if (HasFarSteps(lowered) &&
+      CountTransfers(lowered, slice.topology) > kMostMultiHop) {
+    const FoldMode mode =
+        options.fold == FoldMode::kOn ? FoldMode::kAuto : options.fold;
+    const bool pads = options.fold == FoldMode::kOn;
+    const FoldChoice choice = ChooseFold(lowered, slice, mode, "");
+    if (!choice.fold && !pads) return std::nullopt;
+  }
   if (const auto exact = ClosedForm(lowered.spec, lowered.collective, slice)) {
     return exact->value();
   }
@@ -304,7 +318,7 @@ LoweredCollective LowerCollective(const Collective& collective,
     }
     LoweredCollective lowered =
         LowerWith(candidate, collective, slice, where, SimOptions{});
-    const std::optional<double> time = TryTime(lowered, slice);
+    const std::optional<double> time = TryTime(lowered, slice, options);
     if (!time) {
       leave_out(candidate);
     } else if (!best_time || *time < *best_time * (1 - kTie)) {
