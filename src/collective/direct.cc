@@ -244,7 +244,7 @@ std::uint64_t CountDirect(const Collective& collective,
   return most_halves * messages;
 }
 
-// One hop.
+// One hop, and the load of the links.
 Seconds DirectTime(const Collective& collective, const Slice& slice,
                    const LoweringSpec&) {
   const bool permute = collective.kind == CollectiveKind::kCollectivePermute;
@@ -253,7 +253,13 @@ Seconds DirectTime(const Collective& collective, const Slice& slice,
     return Seconds(0);
   }
   if (collective.payload.value() == 0) return Seconds(0);
-  return slice.parameters.ici_message_overhead + slice.topology.base_latency();
+  const Seconds start =
+      slice.parameters.ici_message_overhead + slice.topology.base_latency();
+  if (permute || IsRooted(collective.kind)) return start;
+  const auto block = static_cast<double>(collective.payload.value() /
+                                         GroupSize(collective, slice.topology));
+  const int phases = collective.kind == CollectiveKind::kAllReduce ? 2 : 1;
+  return phases * (start + Seconds(MeanLinkTime(collective, slice, block)));
 }
 
 }  // namespace

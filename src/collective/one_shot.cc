@@ -61,8 +61,11 @@ Seconds OneShotTime(const Collective& collective, const Slice& slice,
                     const LoweringSpec&) {
   if (GroupSize(collective, slice.topology) == 1) return Seconds(0);
   if (collective.payload.value() == 0) return Seconds(0);
+  const double load = MeanLinkTime(
+      collective, slice, static_cast<double>(collective.payload.value()));
+  const Seconds one_link = collective.payload / slice.topology.base_bandwidth();
   return slice.parameters.ici_message_overhead + slice.topology.base_latency() +
-         collective.payload / slice.topology.base_bandwidth();
+         std::max(one_link, Seconds(load));
 }
 
 }  // namespace

@@ -176,6 +176,25 @@ std::vector<std::vector<LinkId>> RoutesOf(const Topology& topology, ChipId from,
   return {RouteOf(topology, from, to)};
 }
 
+double MeanLinkTime(const Collective& collective, const Slice& slice,
+                    double block) {
+  const Topology& topology = slice.topology;
+  if (!collective.groups.empty() || !topology.is_grid() ||
+      !topology.uniform() || topology.twisted()) {
+    return 0;
+  }
+  const double chips = GroupSize(collective, topology);
+  double busiest = 0;
+  for (const int axis : ActiveAxes(collective, topology)) {
+    const GridAxis& along = topology.axes()[axis];
+    const double lines = chips / along.size;
+    const double links = 2 * (along.wrap ? chips : chips - lines);
+    busiest =
+        std::max(busiest, SumOfHops(along) * lines * lines * block / links);
+  }
+  return busiest / topology.base_bandwidth().value();
+}
+
 std::optional<std::string> WhyUnreachable(const Collective& collective,
                                           const Topology& topology) {
   if (topology.healthy() && topology.slices() == 1) return std::nullopt;

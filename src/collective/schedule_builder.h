@@ -88,6 +88,12 @@ std::vector<std::vector<LinkId>> RoutesOf(const Topology& topology, ChipId from,
 // The route by parity of ties; there is one (CHECK).
 std::vector<LinkId> RouteOf(const Topology& topology, ChipId from, ChipId to);
 
+// Seconds that minimal routes keep the links of some axis busy, on average,
+// when every chip sends `block` bytes to every other of its group; 0 where
+// routes may leave the axes (lists, faults, twists).
+double MeanLinkTime(const Collective& collective, const Slice& slice,
+                    double block);
+
 // Why some chips of a group cannot reach each other; nullopt: they all can.
 std::optional<std::string> WhyUnreachable(const Collective& collective,
                                           const Topology& topology);

@@ -67,6 +67,10 @@ Json PointJson(const Point& point) {
   if (point.padded_payload_bytes) {
     json["padded_payload_bytes"] = *point.padded_payload_bytes;
   }
+  if (point.runner_up) {
+    json["runner_up"] = {{"lowering", *point.runner_up},
+                         {"time_s", OrNull(point.runner_up_s)}};
+  }
   json["time_s"] = OrNull(point.time_s);
   json["lower_bound_s"] = OrNull(point.lower_bound_s);
   json["bound"] = OrNull(point.bound);

@@ -26,6 +26,14 @@ std::string VerdictText(const Verdict& verdict) {
   return verdict.ok.value_or(false) ? verdict.method : "no";
 }
 
+// "bfb:sub_chunks=6 +3.2%": how much longer it takes.
+std::string RunnerUpText(const Point& point) {
+  if (!point.runner_up) return "-";
+  if (!point.time_s || *point.time_s <= 0) return *point.runner_up;
+  const double more = (*point.runner_up_s / *point.time_s - 1) * 100;
+  return *point.runner_up + (more < 0 ? " " : " +") + Fixed(more, 1) + "%";
+}
+
 std::string Plural(std::int64_t count, const std::string& noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
@@ -69,6 +77,10 @@ std::string PointsTable(const Slice& slice, const std::vector<Point>& points,
       {"<collective", "size", "group", "time(us)", "bound(us)", "<bound",
        "efficiency", "algbw(GB/s)", "busbw(GB/s)", "transfers", "<verified",
        "<lowering"}};
+  const bool chosen = std::any_of(
+      points.begin(), points.end(),
+      [](const Point& point) { return point.runner_up.has_value(); });
+  if (chosen) rows[0].emplace_back("<runner-up");
   for (const Point& point : points) {
     rows.push_back({point.collective, ToText(Bytes(point.payload_bytes)),
                     std::to_string(point.group_size), Micros(point.time_s),
@@ -78,6 +90,7 @@ std::string PointsTable(const Slice& slice, const std::vector<Point>& points,
                     GigaBytes(point.busbw_bytes_per_s),
                     point.transfers ? std::to_string(*point.transfers) : "-",
                     VerdictText(point.verified), point.lowering.value_or("-")});
+    if (chosen) rows.back().push_back(RunnerUpText(point));
   }
   std::string text = Heading(slice) + FormatTable(rows);
   for (const std::string& reason : UnverifiedReasons(points)) {

@@ -184,6 +184,21 @@ bool CannotWin(const LoweringSpec& spec, const Collective& collective,
          *best;
 }
 
+struct Tried {
+  LoweringSpec spec;
+  double seconds;
+};
+
+// The fastest of another name: other parameters are no other way to do it.
+void SetRunnerUp(const std::vector<Tried>& tried, LoweredCollective& chosen) {
+  for (const Tried& entry : tried) {
+    if (entry.spec.name == chosen.spec.name) continue;
+    if (chosen.runner_up && chosen.runner_up_s <= entry.seconds) continue;
+    chosen.runner_up = entry.spec;
+    chosen.runner_up_s = entry.seconds;
+  }
+}
+
 }  // namespace
 
 std::uint64_t CountTransfers(const LoweredCollective& lowered,
@@ -224,7 +239,8 @@ std::optional<std::string> WhyTooMany(const LoweringSpec& spec,
          " transfers of several hops are more than the " +
          std::to_string(kMostBuilt) +
          " that this version simulates one by one; take groups along some axes "
-         "(--axes), fewer chips, or --engine bound";
+         "(--axes), fewer chips, a payload that the ranks divide, or --engine "
+         "bound";
 }
 
 CollectiveMeaning MeaningOf(const LoweredCollective& lowered,
@@ -299,6 +315,7 @@ LoweredCollective LowerCollective(const Collective& collective,
   std::optional<LoweringSpec> estimated;  // better, too large to try
   std::optional<LoweringSpec> untried;    // nothing known of its time
   std::optional<double> best_time;
+  std::vector<Tried> tried;
   const auto leave_out = [&](const LoweringSpec& candidate) {
     const auto time = EstimateTime(candidate, collective, slice);
     if (!time) {
@@ -319,6 +336,7 @@ LoweredCollective LowerCollective(const Collective& collective,
     LoweredCollective lowered =
         LowerWith(candidate, collective, slice, where, SimOptions{});
     const std::optional<double> time = TryTime(lowered, slice, options);
+    if (time) tried.push_back({lowered.spec, *time});
     if (!time) {
       leave_out(candidate);
     } else if (!best_time || *time < *best_time * (1 - kTie)) {
@@ -327,10 +345,12 @@ LoweredCollective LowerCollective(const Collective& collective,
       estimated.reset();
     }
   }
-  if (estimated)
-    return LowerWith(*estimated, collective, slice, where, options);
-  if (best) return *std::move(best);
-  return LowerWith(*untried, collective, slice, where, options);
+  LoweredCollective chosen = !estimated && best
+                                 ? *std::move(best)
+                                 : LowerWith(estimated ? *estimated : *untried,
+                                             collective, slice, where, options);
+  SetRunnerUp(tried, chosen);
+  return chosen;
 }
 
 void FailNothingApplies(const Collective& collective,

@@ -20,6 +20,10 @@ struct LoweredCollective {
   LoweringSpec spec;  // resolved
   std::optional<Program> program;
   std::optional<WholeSchedule> whole;  // else
+  // Of `auto`: the fastest other lowering that it timed, resolved, and its time
+  // with equal shards.
+  std::optional<LoweringSpec> runner_up = {};
+  double runner_up_s = 0;
 };
 
 // Transfers on all chips, and ops on the sites of a fold, before building.

@@ -30,6 +30,9 @@ struct LinkUse {
 struct Point {
   std::string collective;
   std::optional<std::string> lowering;  // every parameter resolved
+  // What `auto` would have taken else, among those it timed.
+  std::optional<std::string> runner_up;
+  std::optional<double> runner_up_s;
   std::string slice;
   Shape shape;
   std::string generation;

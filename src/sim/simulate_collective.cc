@@ -112,7 +112,7 @@ std::optional<std::string> WhyTooSlow(const LoweringSpec& spec,
       CountSteps(resolved, collective, slice.topology);
   const bool one_hop = FindLowering(spec.name)->attains;
   if (transfers <= (one_hop ? kMostWhole : kMostMultiHop)) return std::nullopt;
-  return "left out: its " + std::to_string(transfers) +
+  return "left out: up to " + std::to_string(transfers) +
          " transfers take long to simulate; run it alone with --lowering " +
          spec.name;
 }
@@ -144,6 +144,10 @@ Point SimulatePoint(Point point, const Collective& collective,
     lowered = LowerCollective(collective, slice, lowering, where, options);
   }
   point.lowering = ToText(lowered->spec, collective, slice.topology);
+  if (lowered->runner_up) {
+    point.runner_up = ToText(*lowered->runner_up, collective, slice.topology);
+    point.runner_up_s = lowered->runner_up_s;
+  }
   AddComputeBound(lowered->spec, point);
   if (bound_only) {
     point.transfers = CountTransfers(*lowered, slice.topology);

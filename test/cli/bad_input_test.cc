@@ -51,8 +51,11 @@ const std::string kCommands =
 const std::string kUnits = " (known: B, kB, MB, GB, TB, KiB, MiB, GiB, TiB)";
 const std::string kLowerings =
     " (known: auto, ring, ring-split, ring-short, line, bucket, "
-    "bucket-rotated, line-middle, chain, bfs-tree, double-binary-tree, "
-    "binomial, direct, one-shot, split-shift)";
+    "bucket-rotated, bfb, line-middle, chain, bfs-tree, double-binary-tree, "
+    "binomial, direct, direct-twisted, one-shot, recursive-doubling, "
+    "halving-doubling, swing, bruck, staged, staged-rotated, neighbor, "
+    "split-shift, windowed-matmul, hamiltonian, hamiltonian-pair, greedy, "
+    "edge-disjoint-trees, spanning-trees)";
 const std::string kInsteadOfDead =
     "use direct or bfs-tree, which go around faults";
 const std::string kParameters =
@@ -395,8 +398,9 @@ TEST_CASE("lowerings that do not exist or apply are refused, with what does",
        "--fold auto"},
       {OnSlice("v4:4x4x8:twisted --axes x --lowering ring"),
        "--lowering: ring does not apply to all-reduce here: on a twisted slice "
-       "axis x is no ring (it closes after two rounds); use the slice without "
-       ":twisted, or groups along its long axes"},
+       "axis x is no ring (it closes after two rounds); use bfb on all chips, "
+       "or "
+       "groups along the long axes"},
   });
 }
 
@@ -624,10 +628,11 @@ TEST_CASE("traces and engines that cannot be are refused", "[cli]") {
            {"id": "s", "collective": "all-reduce", "bytes": "1MiB",
             "async": true},
            {"id": "c", "compute": {"hbm": "1GB"}}]})"},
-      {"collective all-to-all --slice v5p:16x16x16 --bytes 1MiB",
+      {"collective all-to-all --slice v5p:16x16x16 --bytes 1000B",
        "--lowering: direct: up to 33546240 transfers of several hops are more "
        "than the 4000000 that this version simulates one by one; take groups "
-       "along some axes (--axes), fewer chips, or --engine bound"},
+       "along some axes (--axes), fewer chips, a payload that the ranks "
+       "divide, or --engine bound"},
   });
 }
 
@@ -756,7 +761,8 @@ TEST_CASE("workloads with a mistake are refused at its place", "[cli]") {
        "--lowering all-reduce=bucket-rotated: the lowering of all-reduce was "
        "given before, in --lowering all-reduce=bucket",
        Workload(sum + R"(, "bytes": "1MiB"})")},
-      {"simulate bad.json --slice v5p:2x2x2 --fold on",
+      {"simulate bad.json --slice v5p:2x2x2 --fold on --lowering "
+       "all-reduce=bucket-rotated",
        "bad.json: /ops/0: --fold on: cannot fold bucket-rotated: no axis has "
        "more than one chip and is invariant under translation (lines and "
        "unwrapped axes are not); use --fold auto",

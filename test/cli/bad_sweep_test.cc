@@ -86,8 +86,11 @@ TEST_CASE("sweeps with wrong keys or lists are refused at the place", "[cli]") {
       {With(R"("lowering": ["ring", "rings"])"),
        "/lowering/1: unknown lowering \"rings\"; did you mean \"ring\"? "
        "(known: auto, ring, ring-split, ring-short, line, bucket, "
-       "bucket-rotated, line-middle, chain, bfs-tree, double-binary-tree, "
-       "binomial, direct, one-shot, split-shift)"},
+       "bucket-rotated, bfb, line-middle, chain, bfs-tree, double-binary-tree, "
+       "binomial, direct, direct-twisted, one-shot, recursive-doubling, "
+       "halving-doubling, swing, bruck, staged, staged-rotated, neighbor, "
+       "split-shift, windowed-matmul, hamiltonian, hamiltonian-pair, greedy, "
+       "edge-disjoint-trees, spanning-trees)"},
       {With(R"("network": "packets")"),
        "/network: expected fluid, got \"packets\""},
       {With(R"("fold": [true])"), "/fold/0: expected a string, got true"},
