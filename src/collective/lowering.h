@@ -80,6 +80,8 @@ struct Lowering {
   // By single hops: that time where links are alike, or one that `auto`
   // simulates because there are few enough transfers.
   bool attains = false;
+  // Of several hops, yet soon simulated: transfers start at few dates.
+  bool few_dates = false;
   bool twists = false;  // its program suits all axes of a twisted slice
   // The best number of chunks, where `chunks` is a parameter.
   int (*best_chunks)(const Collective&, const Slice&) = nullptr;

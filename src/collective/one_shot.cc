@@ -82,7 +82,8 @@ Lowering OneShotLowering() {
           .why_not = WhyNotOneShot,
           .build = BuildOneShot,
           .count = CountOneShot,
-          .at_least = OneShotTime};
+          .at_least = OneShotTime,
+          .few_dates = true};
 }
 
 }  // namespace podsim

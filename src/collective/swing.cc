@@ -248,6 +248,7 @@ Lowering SwingLowering() {
           .build = BuildSwing,
           .count = CountSwing,
           .at_least = SwingTime,
+          .few_dates = true,
           .best_ports = AllPorts};
 }
 

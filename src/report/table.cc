@@ -1,6 +1,7 @@
 #include "report/table.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/parse_units.h"
 #include "base/text.h"
@@ -30,7 +31,8 @@ std::string VerdictText(const Verdict& verdict) {
 std::string RunnerUpText(const Point& point) {
   if (!point.runner_up) return "-";
   if (!point.time_s || *point.time_s <= 0) return *point.runner_up;
-  const double more = (*point.runner_up_s / *point.time_s - 1) * 100;
+  double more = (*point.runner_up_s / *point.time_s - 1) * 100;
+  if (std::abs(more) < 0.05) more = 0;  // no "-0.0%"
   return *point.runner_up + (more < 0 ? " " : " +") + Fixed(more, 1) + "%";
 }
 

@@ -24,6 +24,8 @@ constexpr std::uint64_t kOrbitSaves = 4;
 // `auto` simulates candidates up to this size.
 constexpr std::uint64_t kMostTried = 200'000;  // transfers
 constexpr std::uint64_t kMostSteps = 300'000;
+// Of several hops, where few dates make them quick: a second.
+constexpr std::uint64_t kMostFewDates = 70'000;  // transfers
 // Whole schedules of several hops: an all-to-all of 1,024 chips, in half a
 // minute.
 constexpr std::uint64_t kMostBuilt = 4'000'000;  // transfers
@@ -91,6 +93,10 @@ Bytes PaddedPayload(const LoweredCollective& lowered,
   return lowered.collective.payload + Bytes(rest == 0 ? 0 : n - rest);
 }
 
+std::uint64_t MostMultiHopOf(const LoweringSpec& spec) {
+  return FindLowering(spec.name)->few_dates ? kMostFewDates : kMostMultiHop;
+}
+
 bool HasFarSteps(const LoweredCollective& lowered) {
   return lowered.program && !lowered.program->routes.empty();
 }
@@ -119,7 +125,8 @@ std::optional<double> TryTime(const LoweredCollective& lowered,
   const Schedule schedule = MakeSchedule(
       lowered, topology, fold.value_or(NoFold(topology)),
       fold ? PaddedPayload(lowered, topology) : lowered.collective.payload);
-  if (!schedule.one_hop() && schedule.size() > kMostMultiHop) {
+  if (!schedule.one_hop() &&
+      schedule.transfers() > MostMultiHopOf(lowered.spec)) {
     return std::nullopt;
   }
   const Network network = fold ? MakeNetwork(slice, grid) : MakeNetwork(slice);
@@ -156,7 +163,7 @@ std::uint64_t MostStepsOf(const LoweringSpec& spec,
   return HasProgram(spec, collective, topology) ||
                  FindLowering(spec.name)->attains
              ? kMostSteps
-             : kMostMultiHop;
+             : MostMultiHopOf(spec);
 }
 
 // What a candidate that is too large to try takes by its formula; nullopt: it
