@@ -192,6 +192,7 @@ std::string Pack(const Timeline& timeline) {
 
 Timeline Unpack(const std::string& bytes) {
   Timeline timeline;
+  if (bytes.empty()) return timeline;  // memcpy takes no null pointers
   const std::size_t half = bytes.size() / 2;
   const char* from = bytes.data();
   for (auto* dates : {&timeline.start, &timeline.end}) {
