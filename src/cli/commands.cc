@@ -276,6 +276,7 @@ int RunLower(const CliOptions& options) {
   OutputFile file(options.output, "-o " + options.output);
   const LoweredCollective lowered =
       LowerCollective(collectives[0], slice, lowering, "--lowering", sim);
+  RequireFewUnfolded(lowered, slice.topology, "lower");
   RequireMemory(CountTransfers(lowered, slice.topology), sim, "--max-memory",
                 "take fewer chips or batches");
   VerifyLowered(lowered, slice, sim);

@@ -196,14 +196,17 @@ double MeanLinkTime(const Collective& collective, const Slice& slice,
 }
 
 std::optional<std::string> WhyUnreachable(const Collective& collective,
-                                          const Topology& topology) {
+                                          const Topology& topology,
+                                          const LoweringSpec&) {
   if (topology.healthy() && topology.slices() == 1) return std::nullopt;
   for (const auto& group : GroupsOf(collective, topology)) {
-    const std::vector<int> hops = HopsFrom(topology, group[0]);
+    const std::vector<int> out = HopsFrom(topology, group[0]);
+    const std::vector<int> back = HopsTo(topology, group[0]);
     for (const ChipId chip : group) {
-      const bool back =
-          Route(topology, chip, group[0], TieRule::kParity).has_value();
-      if (hops[chip.value()] >= 0 && back) continue;
+      if (out[chip.value()] != kUnreachable &&
+          back[chip.value()] != kUnreachable) {
+        continue;
+      }
       return "chips " + std::to_string(group[0].value()) + " and " +
              std::to_string(chip.value()) + " cannot reach each other over ICI";
     }

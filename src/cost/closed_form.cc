@@ -13,6 +13,9 @@
 namespace podsim {
 namespace {
 
+// Loads closer than this (relative) are equal.
+constexpr double kBalanced = 1e-12;
+
 struct Link {
   double start_up;  // a = o + alpha, seconds
   double rate;      // B, bytes/s
@@ -123,7 +126,7 @@ std::optional<Seconds> DirectForm(const LoweringSpec& spec,
          slice.parameters.collective_launch;
 }
 
-// Without start-up all messages flow at once until the fullest link is done.
+// Without start-up all messages flow at once, over links that are all as full.
 std::optional<Seconds> DirectTwistedForm(const LoweringSpec& spec,
                                          const Collective& collective,
                                          const Slice& slice) {
@@ -147,10 +150,14 @@ std::optional<Seconds> DirectTwistedForm(const LoweringSpec& spec,
       }
     }
   }
-  const double fullest =
-      std::max(*std::max_element(plus.begin(), plus.end()),
-               *std::max_element(minus.begin(), minus.end()));
-  return Seconds(fullest / slice.parameters.ici_bandwidth.value()) +
+  // Else sharing is not the same on all links.
+  for (int axis = 0; axis < slice.topology.ici_axes(); ++axis) {
+    if (std::abs(plus[axis] - plus[0]) > kBalanced * plus[0] ||
+        std::abs(minus[axis] - plus[0]) > kBalanced * plus[0]) {
+      return std::nullopt;
+    }
+  }
+  return Seconds(plus[0] / slice.parameters.ici_bandwidth.value()) +
          slice.parameters.collective_launch;
 }
 
@@ -195,7 +202,6 @@ std::optional<Seconds> BfbTime(const LoweringSpec& spec,
                                const Slice& slice) {
   const Topology& topology = slice.topology;
   const std::int64_t n = GroupSize(collective, topology);
-  const std::vector<int> active = ActiveAxes(collective, topology);
   const int sub_chunks = Resolve(spec, collective, slice).sub_chunks;
   if (collective.payload.value() % (n * sub_chunks) != 0) return std::nullopt;
   const BalancedTrees trees =

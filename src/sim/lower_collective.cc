@@ -46,10 +46,22 @@ bool EveryChunkHasBytes(const LoweredCollective& lowered,
   return true;
 }
 
+std::string TooManyText(std::uint64_t transfers) {
+  return std::to_string(transfers) +
+         " transfers of several hops are more than the " +
+         std::to_string(kMostBuilt) + " that this version simulates one by one";
+}
+
+bool HasFarSteps(const LoweredCollective& lowered) {
+  return lowered.program && !lowered.program->routes.empty();
+}
+
 Verdict Replay(const LoweredCollective& lowered, const Slice& slice,
                const SimOptions& options, std::optional<std::string> reason) {
-  RequireMemory(CountTransfers(lowered, slice.topology), options, "--verify",
-                "take fewer chips or batches, use --verify auto or off");
+  RequireMemory(
+      CountTransfers(lowered, slice.topology), options, "--verify",
+      "take fewer chips or batches, use --verify auto or off",
+      HasFarSteps(lowered) ? kBytesPerFarTransfer : kBytesPerTransfer);
   const Violations violations =
       lowered.whole
           ? VerifyFull(lowered.whole->schedule, lowered.whole->meaning,
@@ -95,10 +107,6 @@ Bytes PaddedPayload(const LoweredCollective& lowered,
 
 std::uint64_t MostMultiHopOf(const LoweringSpec& spec) {
   return FindLowering(spec.name)->few_dates ? kMostFewDates : kMostMultiHop;
-}
-
-bool HasFarSteps(const LoweredCollective& lowered) {
-  return lowered.program && !lowered.program->routes.empty();
 }
 
 // Seconds of a candidate, of equal shards where that lets it fold; nullopt if
@@ -150,7 +158,7 @@ LoweredCollective LowerWith(const LoweringSpec& spec,
   }
   RequireMemory(CountSteps(lowered.spec, collective, slice.topology), options,
                 "--max-memory", "take fewer chips or chunks",
-                FindLowering(spec.name)->attains ? kBytesPerTransfer
+                FindLowering(spec.name)->one_hop ? kBytesPerTransfer
                                                  : kBytesPerFarTransfer);
   lowered.whole = Build(lowered.spec, collective, slice.topology);
   return lowered;
@@ -161,7 +169,7 @@ std::uint64_t MostStepsOf(const LoweringSpec& spec,
                           const Collective& collective,
                           const Topology& topology) {
   return HasProgram(spec, collective, topology) ||
-                 FindLowering(spec.name)->attains
+                 FindLowering(spec.name)->one_hop
              ? kMostSteps
              : MostMultiHopOf(spec);
 }
@@ -233,21 +241,28 @@ Schedule TakeSchedule(LoweredCollective& lowered, const Topology& topology,
                        : MakeSchedule(lowered, topology, fold, payload);
 }
 
+void RequireFewUnfolded(const LoweredCollective& lowered,
+                        const Topology& topology, const std::string& where) {
+  const std::uint64_t transfers = CountTransfers(lowered, topology);
+  if (!HasFarSteps(lowered) || transfers <= kMostBuilt) return;
+  throw InputError(where, lowered.spec.name + ": unfolded, " +
+                              TooManyText(transfers) +
+                              "; let it fold (--fold auto or on; healthy "
+                              "links, payloads that the ranks divide)");
+}
+
 std::optional<std::string> WhyTooMany(const LoweringSpec& spec,
                                       const Collective& collective,
                                       const Topology& topology) {
   if (HasProgram(spec, collective, topology) ||
-      FindLowering(spec.name)->attains) {
+      FindLowering(spec.name)->one_hop) {
     return std::nullopt;
   }
   const std::uint64_t transfers = CountSteps(spec, collective, topology);
   if (transfers <= kMostBuilt) return std::nullopt;
-  return "up to " + std::to_string(transfers) +
-         " transfers of several hops are more than the " +
-         std::to_string(kMostBuilt) +
-         " that this version simulates one by one; take groups along some axes "
-         "(--axes), fewer chips, a payload that the ranks divide, or --engine "
-         "bound";
+  return "up to " + TooManyText(transfers) +
+         "; take groups along some axes (--axes), fewer chips, a payload that "
+         "the ranks divide, or --engine bound";
 }
 
 CollectiveMeaning MeaningOf(const LoweredCollective& lowered,

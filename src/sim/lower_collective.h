@@ -55,6 +55,11 @@ struct FoldChoice {
 FoldChoice ChooseFold(const LoweredCollective& lowered, const Slice& slice,
                       FoldMode mode, const std::string& where);
 
+// Throws InputError{where, ..} for a program whose transfers of several hops,
+// chip by chip, are more than can be simulated; WhyTooMany is for schedules.
+void RequireFewUnfolded(const LoweredCollective& lowered,
+                        const Topology& topology, const std::string& where);
+
 // Lowers with the given spec, or with the fastest one for nullopt (auto): the
 // smallest closed form where exact, else simulated time, ties by table order.
 // Throws InputError{where, ..} with the reasons if none applies.

@@ -53,6 +53,7 @@ void Simulate(LoweredCollective& lowered, const Slice& slice,
               const SimOptions& options, PhaseTimes& times, Point& point,
               RunRecord* record) {
   const FoldChoice choice = ChooseFold(lowered, slice, options.fold, "");
+  if (!choice.fold) RequireFewUnfolded(lowered, slice.topology, "--fold");
   const Fold fold = choice.fold.value_or(NoFold(slice.topology));
   const FoldedGrid grid(slice.topology, fold);
   RequireMemory(CountSlots(lowered, grid), options, "--max-memory",
@@ -110,7 +111,7 @@ std::optional<std::string> WhyTooSlow(const LoweringSpec& spec,
   }
   const std::uint64_t transfers =
       CountSteps(resolved, collective, slice.topology);
-  const bool one_hop = FindLowering(spec.name)->attains;
+  const bool one_hop = FindLowering(spec.name)->one_hop;
   if (transfers <= (one_hop ? kMostWhole : kMostMultiHop)) return std::nullopt;
   return "left out: up to " + std::to_string(transfers) +
          " transfers take long to simulate; run it alone with --lowering " +

@@ -225,6 +225,10 @@ class StepSimulation {
     for (std::size_t k = 0; k < counts_.size(); ++k) {
       double per_execution = kMarkersPerExecution * grid.sites();
       if (step_.lowered[k]) {
+        if (!step_.folded) {
+          RequireFewUnfolded(*step_.lowered[k], slice_.topology,
+                             workload_.graph.ops[k].where);
+        }
         per_execution +=
             static_cast<double>(CountSlots(*step_.lowered[k], grid));
       }

@@ -199,6 +199,22 @@ std::vector<int> HopsFrom(const Topology& topology, ChipId from) {
   return hops;
 }
 
+std::vector<int> HopsTo(const Topology& topology, ChipId to) {
+  std::vector<int> hops(topology.chips(), kUnreachable);
+  if (!topology.Live(to)) return hops;
+  const auto before = Adjacency(topology, /*reversed=*/true);
+  std::vector<std::uint32_t> queue = {to.value()};
+  hops[to.value()] = 0;
+  for (std::size_t next = 0; next < queue.size(); ++next) {
+    for (const std::uint32_t chip : before[queue[next]]) {
+      if (hops[chip] != kUnreachable) continue;
+      hops[chip] = hops[queue[next]] + 1;
+      queue.push_back(chip);
+    }
+  }
+  return hops;
+}
+
 DistanceSummary SummariseAxisGroups(const Topology& topology,
                                     const std::vector<int>& axes) {
   if (topology.healthy() && !topology.twisted()) {

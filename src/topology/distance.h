@@ -15,6 +15,9 @@ inline constexpr int kUnreachable = -1;
 // way (dead chips included).
 std::vector<int> HopsFrom(const Topology& topology, ChipId from);
 
+// Hops from every chip to `to`.
+std::vector<int> HopsTo(const Topology& topology, ChipId to);
+
 // Over all ordered pairs of different live chips of one group.
 struct DistanceSummary {
   int diameter = 0;      // hops

@@ -39,24 +39,9 @@ std::vector<LinkId> DimensionOrder(const Topology& topology, ChipId from,
 }
 
 // Walks greedily: from each chip the first live link that gets one hop closer.
-// Distances to `to` come from searching backwards along live links.
 std::optional<std::vector<LinkId>> SmallestShortest(const Topology& topology,
                                                     ChipId from, ChipId to) {
-  std::vector<std::vector<std::uint32_t>> before(topology.chips());
-  topology.ForEachLiveLink([&](LinkId link) {
-    before[topology.Target(link).value()].push_back(
-        topology.Source(link).value());
-  });
-  std::vector<int> hops(topology.chips(), kUnreachable);
-  std::vector<std::uint32_t> queue = {to.value()};
-  hops[to.value()] = 0;
-  for (std::size_t next = 0; next < queue.size(); ++next) {
-    for (const std::uint32_t chip : before[queue[next]]) {
-      if (hops[chip] != kUnreachable) continue;
-      hops[chip] = hops[queue[next]] + 1;
-      queue.push_back(chip);
-    }
-  }
+  const std::vector<int> hops = HopsTo(topology, to);
   if (hops[from.value()] == kUnreachable) return std::nullopt;
   std::vector<LinkId> route;
   for (ChipId chip = from; chip != to;) {

@@ -633,6 +633,10 @@ TEST_CASE("traces and engines that cannot be are refused", "[cli]") {
        "than the 4000000 that this version simulates one by one; take groups "
        "along some axes (--axes), fewer chips, a payload that the ranks "
        "divide, or --engine bound"},
+      {"collective all-to-all --slice v5p:16x16x16 --bytes 64MiB --fold off",
+       "--fold: direct: unfolded, 19726336 transfers of several hops are more "
+       "than the 4000000 that this version simulates one by one; let it fold "
+       "(--fold auto or on; healthy links, payloads that the ranks divide)"},
   });
 }
 
