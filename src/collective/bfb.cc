@@ -160,7 +160,7 @@ std::uint64_t CountBfb(const Collective& collective, const Topology& topology,
     diameter += topology.axes()[axis].size / 2;
     links += 2;
   }
-  const int phases = collective.kind == CollectiveKind::kAllReduce ? 2 : 1;
+  const int phases = PhasesOf(collective.kind);
   return diameter * links * phases;
 }
 

@@ -153,6 +153,7 @@ Lowering BfsTreeLowering() {
           .build = BuildBfsTree,
           .count = CountBfsTree,
           .at_least = BfsTreeTime,
+          .one_hop = true,
           .attains = true,
           .best_chunks = BfsTreeChunks};
 }

@@ -63,12 +63,6 @@ class BinomialGroup {
   std::vector<std::optional<OpId>> last_;  // its last message, by relative rank
 };
 
-std::optional<std::string> WhyNotBinomial(const Collective& collective,
-                                          const Topology& topology,
-                                          const LoweringSpec&) {
-  return WhyUnreachable(collective, topology);
-}
-
 // reduce: r with r mod 2s = s sends to r - s, s = 1, 2, 4, ..; broadcast: the
 // same backwards; all-reduce: both, with rank 0 as the root.
 WholeSchedule BuildBinomial(const Collective& collective,
@@ -121,7 +115,7 @@ Lowering BinomialLowering() {
           .preconditions = "any groups",
           .time = "at least ceil(log2 n)(a + S/B)",
           .source = "Chan, Heimlich, Purkayastha, van de Geijn 2007",
-          .why_not = WhyNotBinomial,
+          .why_not = WhyUnreachable,
           .build = BuildBinomial,
           .count = CountBinomial,
           .at_least = BinomialTime};

@@ -8,12 +8,6 @@
 namespace podsim {
 namespace {
 
-std::optional<std::string> WhyNotBruck(const Collective& collective,
-                                       const Topology& topology,
-                                       const LoweringSpec&) {
-  return WhyUnreachable(collective, topology);
-}
-
 class BruckGroup {
  public:
   BruckGroup(std::size_t g, Bytes payload, const Topology& topology,
@@ -155,7 +149,7 @@ Lowering BruckLowering() {
           .preconditions = "any groups",
           .time = "at least floor(log2 n) a + (n-1)/n S/B, n = 2^m",
           .source = "Bruck, Ho, Kipnis, Upfal, Weathersby 1997",
-          .why_not = WhyNotBruck,
+          .why_not = WhyUnreachable,
           .build = BuildBruck,
           .count = CountBruck,
           .at_least = BruckTime};

@@ -51,6 +51,7 @@ Lowering ChainLowering() {
           .build = BuildChain,
           .count = CountPaths,
           .at_least = ChainTime,
+          .one_hop = true,
           .attains = true,
           .best_chunks = ChainChunks};
 }

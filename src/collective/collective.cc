@@ -132,6 +132,10 @@ std::vector<int> ActiveAxes(const Collective& collective,
   return active;
 }
 
+int PhasesOf(CollectiveKind kind) {
+  return kind == CollectiveKind::kAllReduce ? 2 : 1;
+}
+
 ChunkFlow FlowOf(CollectiveKind kind) {
   const KindParties& parties = *FindKindParties(ToText(kind));
   const auto known = [](Party party) {

@@ -83,6 +83,9 @@ std::vector<int> ParseAxes(const std::string& text, const Topology& topology,
 std::vector<int> ActiveAxes(const Collective& collective,
                             const Topology& topology);
 
+// Reduce-scatter and all-gather: an all-reduce is both.
+int PhasesOf(CollectiveKind kind);
+
 // Who contributes to and who receives the chunks of this kind.
 ChunkFlow FlowOf(CollectiveKind kind);
 

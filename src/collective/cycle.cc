@@ -321,7 +321,7 @@ std::uint64_t CountCycles(const Collective& collective,
   const auto n = static_cast<std::uint64_t>(GroupSize(collective, topology));
   const std::uint64_t groups = static_cast<std::uint64_t>(topology.chips()) /
                                std::max<std::uint64_t>(n, 1);
-  const int phases = collective.kind == CollectiveKind::kAllReduce ? 2 : 1;
+  const int phases = PhasesOf(collective.kind);
   return groups * n * (n - n % 2) * cycles * phases;
 }
 

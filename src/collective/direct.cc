@@ -258,7 +258,7 @@ Seconds DirectTime(const Collective& collective, const Slice& slice,
   if (permute || IsRooted(collective.kind)) return start;
   const auto block = static_cast<double>(collective.payload.value() /
                                          GroupSize(collective, slice.topology));
-  const int phases = collective.kind == CollectiveKind::kAllReduce ? 2 : 1;
+  const int phases = PhasesOf(collective.kind);
   return phases * (start + Seconds(MeanLinkTime(collective, slice, block)));
 }
 

@@ -36,12 +36,6 @@ std::vector<int> SecondParents(int n) {
   return parent;
 }
 
-std::optional<std::string> WhyNotDouble(const Collective& collective,
-                                        const Topology& topology,
-                                        const LoweringSpec&) {
-  return WhyUnreachable(collective, topology);
-}
-
 WholeSchedule BuildDouble(const Collective& collective,
                           const Topology& topology, const LoweringSpec& spec) {
   std::vector<std::vector<ChipId>> groups = GroupsOf(collective, topology);
@@ -87,7 +81,7 @@ Lowering DoubleBinaryTreeLowering() {
           .preconditions = "any groups",
           .time = "at least (2e + k - 1)(a + S/(2kB)), e = depth, k chunks",
           .source = "Sanders, Speck, Traeff 2009; NCCL",
-          .why_not = WhyNotDouble,
+          .why_not = WhyUnreachable,
           .build = BuildDouble,
           .count = CountDouble,
           .at_least = DoubleTime,

@@ -140,6 +140,7 @@ Lowering EdgeDisjointTreesLowering() {
       .build = BuildDisjoint,
       .count = CountDisjoint,
       .at_least = DisjointTime,
+      .one_hop = true,
       .attains = true,
       .resolve = ResolveDisjoint};
 }

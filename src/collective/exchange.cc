@@ -58,10 +58,6 @@ void FoldOut(ScheduleBuilder& builder, const Topology& topology, std::size_t g,
   }
 }
 
-int PhasesOf(CollectiveKind kind) {
-  return kind == CollectiveKind::kAllReduce ? 2 : 1;
-}
-
 std::uint64_t CountMerged(std::uint64_t messages, std::uint64_t moves) {
   return messages + moves / kChunksPerMessage;
 }

@@ -34,9 +34,6 @@ void FoldIn(ScheduleBuilder& builder, const Topology& topology, std::size_t g,
 void FoldOut(ScheduleBuilder& builder, const Topology& topology, std::size_t g,
              std::span<const std::uint32_t> chunks);
 
-// Reduce-scatter and all-gather: an all-reduce is both.
-int PhasesOf(CollectiveKind kind);
-
 // What `messages` of several chunks each cost to build and replay, in messages
 // of one chunk: `moves` counts every chunk of every message.
 std::uint64_t CountMerged(std::uint64_t messages, std::uint64_t moves);

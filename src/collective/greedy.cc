@@ -197,10 +197,6 @@ std::optional<std::string> WhyNotGreedy(const Collective& collective,
   return std::nullopt;
 }
 
-int Phases(const Collective& collective) {
-  return collective.kind == CollectiveKind::kAllReduce ? 2 : 1;
-}
-
 // Visits the moves in the order of the schedule: reduce-scatter is the
 // all-gather with time and arrows reversed, all-reduce both.
 template <class Visit>
@@ -249,7 +245,7 @@ WholeSchedule BuildGreedy(const Collective& collective,
 std::uint64_t CountGreedy(const Collective& collective,
                           const Topology& topology, const LoweringSpec& spec) {
   const auto n = static_cast<std::uint64_t>(GroupSize(collective, topology));
-  return n * (n - 1) * spec.sub_chunks * Phases(collective);
+  return n * (n - 1) * spec.sub_chunks * PhasesOf(collective.kind);
 }
 
 // Arcs into the rank that has fewest.
@@ -318,9 +314,9 @@ LoweringSpec ResolveGreedy(const LoweringSpec& spec,
                        slice.topology.base_bandwidth().value();
   std::optional<double> best;
   for (const int q : kSubChunks) {
-    if (best &&
-        (collective.payload.value() < ranks * q ||
-         ranks * (ranks - 1) * q * Phases(collective) > kMostTransfers)) {
+    if (best && (collective.payload.value() < ranks * q ||
+                 ranks * (ranks - 1) * q * PhasesOf(collective.kind) >
+                     kMostTransfers)) {
       break;
     }
     const double time =
@@ -375,7 +371,7 @@ Lowering GreedyLowering() {
           .build = BuildGreedy,
           .count = CountGreedy,
           .at_least = GreedyTime,
-          .attains = true,
+          .one_hop = true,
           .resolve = ResolveGreedy};
 }
 

@@ -56,6 +56,7 @@ Lowering HamiltonianLowering() {
           .build = BuildHamiltonian,
           .count = CountHamiltonian,
           .at_least = HamiltonianTime,
+          .one_hop = true,
           .attains = true};
 }
 

@@ -73,6 +73,7 @@ Lowering HamiltonianPairLowering() {
       .build = BuildPair,
       .count = CountPair,
       .at_least = PairTime,
+      .one_hop = true,
       .attains = true};
 }
 

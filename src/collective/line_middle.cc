@@ -47,6 +47,7 @@ Lowering LineMiddleLowering() {
           .build = BuildLineMiddle,
           .count = CountPaths,
           .at_least = LineMiddleTime,
+          .one_hop = true,
           .attains = true,
           .best_chunks = LineMiddleChunks};
 }

@@ -380,9 +380,6 @@ LoweringSpec Resolve(const LoweringSpec& spec, const Collective& collective,
   if (row->resolve != nullptr) {
     resolved = row->resolve(resolved, collective, slice);
   }
-  if (row->best_ports != nullptr && spec.ports == 0) {
-    resolved.ports = row->best_ports(collective, slice.topology);
-  }
   return resolved;
 }
 
@@ -417,7 +414,7 @@ std::uint64_t CountSteps(const LoweringSpec& spec, const Collective& collective,
     per_parcel += topology.axes()[axis].wrap ? 2 * n : n * n;
   }
   const std::uint64_t parts = spec.name == "bucket-rotated" ? active.size() : 1;
-  const int phases = collective.kind == CollectiveKind::kAllReduce ? 2 : 1;
+  const int phases = PhasesOf(collective.kind);
   return per_parcel * parts * spec.batches * phases;
 }
 

@@ -77,16 +77,13 @@ struct Lowering {
                          const LoweringSpec&) = nullptr;
   Seconds (*at_least)(const Collective&, const Slice&,
                       const LoweringSpec&) = nullptr;
-  // By single hops: that time where links are alike, or one that `auto`
-  // simulates because there are few enough transfers.
-  bool attains = false;
+  bool one_hop = false;  // every transfer: cheap to simulate
+  bool attains = false;  // that time, where links are alike
   // Of several hops, yet soon simulated: transfers start at few dates.
   bool few_dates = false;
   bool twists = false;  // its program suits all axes of a twisted slice
   // The best number of chunks, where `chunks` is a parameter.
   int (*best_chunks)(const Collective&, const Slice&) = nullptr;
-  // The best number of ports, where `ports` is a parameter.
-  int (*best_ports)(const Collective&, const Topology&) = nullptr;
   // The spec with all its parameters chosen, where one depends on another or
   // there are several.
   LoweringSpec (*resolve)(const LoweringSpec&, const Collective&,

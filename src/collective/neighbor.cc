@@ -177,7 +177,8 @@ Lowering NeighborLowering() {
           .why_not = WhyNotNeighbor,
           .build = BuildNeighbor,
           .count = CountNeighbor,
-          .at_least = NeighborTime};
+          .at_least = NeighborTime,
+          .one_hop = true};
 }
 
 }  // namespace podsim

@@ -7,12 +7,6 @@
 namespace podsim {
 namespace {
 
-std::optional<std::string> WhyNotOneShot(const Collective& collective,
-                                         const Topology& topology,
-                                         const LoweringSpec&) {
-  return WhyUnreachable(collective, topology);
-}
-
 // Everyone sends everything to everyone, into scratch, and adds what arrives
 // when all it sends itself has left (it must not send a partial sum).
 WholeSchedule BuildOneShot(const Collective& collective,
@@ -79,7 +73,7 @@ Lowering OneShotLowering() {
           .preconditions = "any groups",
           .time = "about max(o + D alpha, o + alpha + n load)",
           .source = "the latency-optimal all-reduce; small payloads only",
-          .why_not = WhyNotOneShot,
+          .why_not = WhyUnreachable,
           .build = BuildOneShot,
           .count = CountOneShot,
           .at_least = OneShotTime,

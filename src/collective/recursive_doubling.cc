@@ -5,12 +5,6 @@
 namespace podsim {
 namespace {
 
-std::optional<std::string> WhyNotRecursive(const Collective& collective,
-                                           const Topology& topology,
-                                           const LoweringSpec&) {
-  return WhyUnreachable(collective, topology);
-}
-
 // One round: active ranks i and i xor `bit` swap all they have. Both send and
 // add the same chunk, so that it goes to scratch, and is added when the own
 // message has left.
@@ -89,7 +83,7 @@ Lowering RecursiveDoublingLowering() {
               "at least log2 n (a + S/B), 2 rounds more if n is no power "
               "of two",
           .source = "Thakur, Rabenseifner, Gropp 2005",
-          .why_not = WhyNotRecursive,
+          .why_not = WhyUnreachable,
           .build = BuildRecursive,
           .count = CountRecursive,
           .at_least = RecursiveTime};

@@ -95,8 +95,10 @@ double MeanLinkTime(const Collective& collective, const Slice& slice,
                     double block);
 
 // Why some chips of a group cannot reach each other; nullopt: they all can.
+// The spec does not matter: a `why_not` of the table.
 std::optional<std::string> WhyUnreachable(const Collective& collective,
-                                          const Topology& topology);
+                                          const Topology& topology,
+                                          const LoweringSpec& spec = {});
 
 }  // namespace podsim
 

@@ -276,7 +276,7 @@ Lowering SpanningTreesLowering() {
       .build = BuildSpanning,
       .count = CountSpanning,
       .at_least = SpanningTime,
-      .attains = true,
+      .one_hop = true,
       .resolve = ResolveSpanning};
 }
 

@@ -21,6 +21,13 @@ int PortsOf(const LoweringSpec& spec, const Collective& collective,
   return spec.ports == 0 ? AllPorts(collective, topology) : spec.ports;
 }
 
+LoweringSpec ResolveSwing(const LoweringSpec& spec,
+                          const Collective& collective, const Slice& slice) {
+  LoweringSpec resolved = spec;
+  resolved.ports = PortsOf(spec, collective, slice.topology);
+  return resolved;
+}
+
 std::optional<std::string> WhyNotSwing(const Collective& collective,
                                        const Topology& topology,
                                        const LoweringSpec& spec) {
@@ -249,7 +256,7 @@ Lowering SwingLowering() {
           .count = CountSwing,
           .at_least = SwingTime,
           .few_dates = true,
-          .best_ports = AllPorts};
+          .resolve = ResolveSwing};
 }
 
 }  // namespace podsim

@@ -175,8 +175,7 @@ std::size_t CountMembers(const Collective& collective,
 
 std::uint64_t CountPipeline(const Collective& collective,
                             const Topology& topology, int trees, int chunks) {
-  const std::uint64_t phases =
-      collective.kind == CollectiveKind::kAllReduce ? 2 : 1;
+  const std::uint64_t phases = PhasesOf(collective.kind);
   std::uint64_t edges = 0;
   for (const auto& group : GroupsOf(collective, topology)) {
     edges += group.size() - 1;
