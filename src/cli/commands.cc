@@ -285,7 +285,9 @@ int RunLower(const CliOptions& options) {
   const CollectiveMeaning meaning = MeaningOf(lowered, slice.topology);
   const auto write = [&](const std::string& text) { file.Write(text); };
   if (IsMscclFile(options.output)) {
-    WriteMscclXml(schedule, meaning, slice, "-o " + options.output, write);
+    WriteMscclXml(
+        MakeMscclAlgorithm(schedule, meaning, slice, "-o " + options.output),
+        write);
   } else {
     WriteSchedule(schedule, meaning, slice, write);
   }

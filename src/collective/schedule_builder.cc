@@ -94,13 +94,7 @@ PatternId ScheduleBuilder::PatternOf(std::span<const std::uint32_t> chunks) {
     return *known;
   }
   std::vector<ChunkRun> runs;
-  for (const std::uint32_t chunk : chunks) {
-    if (!runs.empty() && runs.back().first + runs.back().count == chunk) {
-      ++runs.back().count;
-    } else {
-      runs.push_back({chunk, 1});
-    }
-  }
+  for (const std::uint32_t chunk : chunks) AppendRun(runs, chunk);
   return whole_.schedule.AddRuns(runs);
 }
 

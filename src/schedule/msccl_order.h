@@ -6,27 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "schedule/msccl_xml.h"
+#include "schedule/msccl_memory.h"
 #include "schedule/violations.h"
 
 namespace podsim {
-
-// The places of all buffers of all gpus, numbered. In place, input and output
-// share them as NCCL prescribes; a buffer of no chunks is the other one.
-class MscclMemory {
- public:
-  explicit MscclMemory(const MscclAlgorithm& algorithm);
-
-  std::size_t slots() const { return first_.back(); }
-  // The slot of the k-th chunk from `place` on.
-  std::size_t SlotOf(int gpu, const MscclPlace& place, int k = 0) const;
-
- private:
-  std::vector<std::size_t> first_;  // by gpu
-  int input_, output_;              // chunks of the kind
-  int chunks_;                      // of input and output
-  bool aliased_;
-};
 
 // What happens as one: a message (several sending steps if they are joined), a
 // local add, or a local copy.

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,10 @@ struct MscclStepType {
   bool local() const { return stores && !receives; }  // cpy and re
   bool empty() const { return !stores && !receives && !sends; }
 };
+
+std::span<const MscclStepType> MscclStepTypes();
+// nullptr: MSCCL has none of that name.
+const MscclStepType* FindMscclStepType(const std::string& name);
 
 // First chunk of a buffer: 'i'nput, 'o'utput or 's'cratch.
 struct MscclPlace {
@@ -109,6 +114,10 @@ struct MscclBuffers {
 };
 MscclBuffers BuffersOf(const std::string& kind, int chunks_per_loop, int gpus);
 
+// Throws InputError{"file:line", ..} for steps of this gpu that wait for none
+// there is, and for two threadblocks at one end of a connection.
+void CheckMscclGpu(const MscclAlgorithm& algorithm, int id);
+
 // The kinds that MSCCL has, and its word for each.
 struct MscclCollective {
   const char* coll;
@@ -126,10 +135,14 @@ inline constexpr std::array kMscclCollectives = {
 // syntax {"file:line:column", ..}.
 MscclAlgorithm ReadMscclXml(const std::string& path);
 
-// Writes a schedule as one MSCCL algorithm, piece by piece; docs/formats.md has
-// the mapping. Throws InputError{where, ..} for what MSCCL has no words for.
-void WriteMscclXml(const Schedule& schedule, const CollectiveMeaning& meaning,
-                   const Slice& slice, const std::string& where,
+// A schedule as one MSCCL algorithm; docs/formats.md has the mapping. Throws
+// InputError{where, ..} for what MSCCL has no words for.
+MscclAlgorithm MakeMscclAlgorithm(const Schedule& schedule,
+                                  const CollectiveMeaning& meaning,
+                                  const Slice& slice, const std::string& where);
+
+// Writes what MakeMscclAlgorithm makes, piece by piece.
+void WriteMscclXml(const MscclAlgorithm& algorithm,
                    const std::function<void(const std::string&)>& write);
 
 }  // namespace podsim

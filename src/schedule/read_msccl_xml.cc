@@ -14,21 +14,6 @@
 namespace podsim {
 namespace {
 
-constexpr MscclStepType kTypes[] = {
-    {.name = "s", .sends = true},
-    {.name = "r", .receives = true, .stores = true},
-    {.name = "rcs", .receives = true, .stores = true, .sends = true},
-    {.name = "rrs", .receives = true, .reduces = true, .sends = true},
-    {.name = "rrc", .receives = true, .reduces = true, .stores = true},
-    {.name = "rrcs",
-     .receives = true,
-     .reduces = true,
-     .stores = true,
-     .sends = true},
-    {.name = "cpy", .stores = true},
-    {.name = "re", .reduces = true, .stores = true},
-    {.name = "nop"}};
-
 // What one file may hold in memory: chunks of all buffers of all gpus.
 constexpr std::int64_t kMostChunks = std::int64_t{1} << 26;
 constexpr int kMostGpus = 1 << 16;
@@ -333,8 +318,7 @@ class Parser {
       }
       ReadThreadblock(child, id, gpu);
     });
-    CheckDependences(gpu);
-    CheckConnections(id, gpu);
+    CheckMscclGpu(algorithm_, id);
   }
 
   // All that the collective needs, or none where the buffer is not used.
@@ -428,9 +412,9 @@ class Parser {
 
   const MscclStepType& TypeOf(const pugi::xml_node& node) const {
     const std::string name = Text(node, "type");
+    if (const MscclStepType* type = FindMscclStepType(name)) return *type;
     std::vector<std::string> known;
-    for (const MscclStepType& type : kTypes) {
-      if (name == type.name) return type;
+    for (const MscclStepType& type : MscclStepTypes()) {
       known.emplace_back(type.name);
     }
     if (name == "ra") {
@@ -482,63 +466,12 @@ class Parser {
                    std::to_string(chunks));
   }
 
-  void CheckDependences(const MscclGpu& gpu) const {
-    const auto blocks = static_cast<int>(gpu.threadblocks.size());
-    for (const MscclThreadblock& block : gpu.threadblocks) {
-      for (const MscclStep& step : block.steps) {
-        if (step.dep_threadblock < 0) continue;
-        const std::string where = algorithm_.At(step.line);
-        if (step.dep_threadblock >= blocks) {
-          throw InputError(where, "depid: the gpu has no threadblock " +
-                                      std::to_string(step.dep_threadblock));
-        }
-        const auto& steps =
-            gpu.threadblocks[static_cast<std::size_t>(step.dep_threadblock)]
-                .steps;
-        if (step.dep_step >= static_cast<int>(steps.size())) {
-          throw InputError(where, "deps: threadblock " +
-                                      std::to_string(step.dep_threadblock) +
-                                      " has no step " +
-                                      std::to_string(step.dep_step));
-        }
-      }
-    }
-  }
-
-  // One threadblock sends on a connection, and one receives.
-  void CheckConnections(int id, const MscclGpu& gpu) const {
-    std::map<std::pair<int, int>, int> sender, receiver;
-    for (const MscclThreadblock& block : gpu.threadblocks) {
-      const auto check = [&](int peer, auto& lines, const char* verb) {
-        if (peer < 0) return;
-        const auto [entry, fresh] =
-            lines.emplace(std::pair(peer, block.channel), block.line);
-        if (fresh) return;
-        throw InputError(algorithm_.At(block.line),
-                         "gpu " + std::to_string(id) + " already " + verb +
-                             " gpu " + std::to_string(peer) + " on channel " +
-                             std::to_string(block.channel) + " in line " +
-                             std::to_string(entry->second));
-      };
-      check(block.send, sender, "sends to");
-      check(block.receive, receiver, "receives from");
-    }
-  }
-
   std::string text_;
   std::vector<std::size_t> line_ends_;
   MscclAlgorithm algorithm_;
 };
 
 }  // namespace
-
-MscclBuffers BuffersOf(const std::string& kind, int chunks_per_loop, int gpus) {
-  if (kind == "all-gather") return {chunks_per_loop / gpus, chunks_per_loop};
-  if (kind == "reduce-scatter") {
-    return {chunks_per_loop, chunks_per_loop / gpus};
-  }
-  return {chunks_per_loop, chunks_per_loop};
-}
 
 MscclAlgorithm ReadMscclXml(const std::string& path) {
   return Parser(path).Parse();

@@ -92,6 +92,15 @@ OpId Schedule::AddCompute(ChipId chip, Seconds duration,
                 after);
 }
 
+void AppendRun(std::vector<ChunkRun>& runs, std::uint32_t first,
+               std::uint32_t count) {
+  if (!runs.empty() && runs.back().first + runs.back().count == first) {
+    runs.back().count += count;
+  } else {
+    runs.push_back({first, count});
+  }
+}
+
 PatternId Schedule::AddPattern(const SchedulePattern& pattern) {
   patterns_.push_back(pattern);
   return PatternId(static_cast<std::uint32_t>(patterns_.size() - 1));

@@ -21,6 +21,10 @@ struct ChunkRun {
   std::uint32_t count;
 };
 
+// Appends one chunk, or `count` from it on; joins what follows on.
+void AppendRun(std::vector<ChunkRun>& runs, std::uint32_t first,
+               std::uint32_t count = 1);
+
 // The chunks of an op: a pattern of the Schedule, seen from `base`.
 struct ChunkSet {
   PatternId pattern;

@@ -1,136 +1,18 @@
 #include <algorithm>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "base/check.h"
 #include "schedule/fingerprint.h"
 #include "schedule/instantiate.h"
+#include "schedule/orbit_memo.h"
 #include "schedule/placement.h"
+#include "schedule/program_order.h"
 #include "schedule/verifier.h"
 
 namespace podsim {
 namespace {
 
 constexpr std::uint32_t kNone = UINT32_MAX;
-
-// One step seen from a chip that it touches.
-enum class Role : std::uint8_t { kSends, kReceives };
-
-// One transfer: a step and the site that sends it.
-struct SiteOp {
-  std::uint32_t step;
-  std::uint32_t site;
-};
-
-// Whether one transfer of the program is an ancestor of another, from the
-// dependences alone.
-class ProgramOrder {
- public:
-  explicit ProgramOrder(const Placement& placement) : placement_(placement) {}
-
-  bool IsAncestor(SiteOp ancestor, SiteOp op) {
-    return NearInLane(ancestor, op) || Search(ancestor, op);
-  }
-
- private:
-  // A lane is FIFO: its earlier transfers are ancestors of the later ones.
-  bool SameLaneBefore(SiteOp ancestor, SiteOp op) const {
-    const auto& steps = placement_.program().steps;
-    if (ancestor.site != op.site) return false;
-    if (ancestor.step == op.step) return true;
-    return ancestor.step < op.step && steps[op.step].lane != kNoLane &&
-           steps[ancestor.step].lane == steps[op.step].lane;
-  }
-
-  void ReadWaits(SiteOp op) {
-    if (op.step == read_.step && op.site == read_.site) return;
-    read_ = op;
-    placement_.WaitsOf(
-        op.step, op.site, [](std::uint32_t slot) { return slot != kNoOp; },
-        waits_);
-  }
-
-  // The usual case: some transfer of op's lane up to op waits for the ancestor,
-  // or for a later one of the ancestor's lane.
-  bool NearInLane(SiteOp ancestor, SiteOp op) {
-    for (;;) {
-      if (SameLaneBefore(ancestor, op)) return true;
-      ReadWaits(op);
-      for (const Placement::Wait& wait : waits_) {
-        if (SameLaneBefore(ancestor, {wait.step, wait.site})) return true;
-      }
-      op.step = placement_.program().steps[op.step].lane_previous;
-      if (op.step == kNoStep || op.step < ancestor.step) return false;
-    }
-  }
-
-  bool Search(SiteOp ancestor, SiteOp op) {
-    std::vector<SiteOp> stack = {op};
-    std::unordered_set<std::uint32_t> seen;
-    while (!stack.empty()) {
-      const SiteOp at = stack.back();
-      stack.pop_back();
-      if (SameLaneBefore(ancestor, at)) return true;
-      ReadWaits(at);
-      for (const Placement::Wait& wait : waits_) {
-        if (wait.step < ancestor.step || !seen.insert(wait.slot).second) {
-          continue;
-        }
-        stack.push_back({wait.step, wait.site});
-      }
-    }
-    return false;
-  }
-
-  const Placement& placement_;
-  SiteOp read_ = {kNoStep, 0};  // whose waits are in waits_
-  std::vector<Placement::Wait> waits_;
-};
-
-// Answers by (two steps, their roles at the chip where they meet, the class of
-// that chip): by symmetry nothing else matters.
-class Memo {
- public:
-  Memo(std::uint64_t steps, std::uint64_t classes)
-      : steps_(steps), classes_(classes) {
-    if (classes == 1 && steps <= 2048) table_.assign(4 * steps * steps, 0);
-  }
-
-  template <class Answer>
-  bool Get(std::uint32_t first, Role first_role, std::uint32_t second,
-           Role second_role, std::uint32_t chip_class, Answer answer) {
-    const std::uint64_t key = RowOf(first_role, second, second_role) + first;
-    if (!table_.empty()) {
-      if (table_[key] == kUnknown) table_[key] = answer() ? kYes : kNo;
-      return table_[key] == kYes;
-    }
-    const auto [entry, fresh] = map_.try_emplace(key * classes_ + chip_class);
-    if (fresh) entry->second = answer();
-    return entry->second;
-  }
-
-  // Which `first` are known to come before: kYes at their index; nullptr if
-  // that depends on the class.
-  static constexpr std::uint8_t kUnknown = 0, kNo = 1, kYes = 2;
-  const std::uint8_t* Row(Role first_role, std::uint32_t second,
-                          Role second_role) const {
-    return table_.empty() ? nullptr
-                          : &table_[RowOf(first_role, second, second_role)];
-  }
-
- private:
-  std::uint64_t RowOf(Role first_role, std::uint32_t second,
-                      Role second_role) const {
-    const std::uint64_t roles = (first_role == Role::kSends ? 0 : 1) +
-                                (second_role == Role::kSends ? 0 : 2);
-    return (roles * steps_ + second) * steps_;
-  }
-
-  std::uint64_t steps_;
-  std::uint64_t classes_;
-  std::vector<std::uint8_t> table_;  // where there is one class only
-  std::unordered_map<std::uint64_t, bool> map_;
-};
 
 struct Cell {
   Fingerprint value;
@@ -479,7 +361,7 @@ class OrbitReplay {
     for (std::uint32_t k = list; k != kNone; k = accesses_[k].next) {
       const Access& access = accesses_[k];
       if (adds && access.adds) continue;
-      if (known != nullptr && known[access.step] == Memo::kYes) continue;
+      if (known != nullptr && known[access.step] == OrbitMemo::kYes) continue;
       if (!ProveOrdered(access.step, before, id, role, chip)) return;
     }
   }
@@ -549,7 +431,7 @@ class OrbitReplay {
   FoldedGrid grid_;
   Placement placement_;
   ProgramOrder order_;
-  Memo memo_;
+  OrbitMemo memo_;
   bool scratch_ = false;                    // some step leaves something there
   std::vector<std::vector<Sent>> sent_of_;  // by sub-chunk
   std::vector<Cell> cells_;                 // by chip

@@ -35,15 +35,10 @@ class TargetText {
 std::string ChunksText(const Schedule& schedule, ChunkSet set,
                        const Topology& topology, std::uint32_t per_owner) {
   std::vector<ChunkRun> runs;
-  ForEachRun(
-      schedule, set, topology, per_owner,
-      [&](std::uint32_t first, std::uint32_t count) {
-        if (!runs.empty() && runs.back().first + runs.back().count == first) {
-          runs.back().count += count;
-        } else {
-          runs.push_back({first, count});
-        }
-      });
+  ForEachRun(schedule, set, topology, per_owner,
+             [&](std::uint32_t first, std::uint32_t count) {
+               AppendRun(runs, first, count);
+             });
   std::string text = "[";
   for (const ChunkRun& run : runs) {
     if (text.size() > 1) text += ", ";

@@ -22,7 +22,7 @@ using Texts = std::vector<std::string>;
 std::string Written(const Schedule& schedule, const CollectiveMeaning& meaning,
                     const Slice& slice) {
   std::string text;
-  WriteMscclXml(schedule, meaning, slice, "-o x.xml",
+  WriteMscclXml(MakeMscclAlgorithm(schedule, meaning, slice, "-o x.xml"),
                 [&](const std::string& piece) { text += piece; });
   return text;
 }
