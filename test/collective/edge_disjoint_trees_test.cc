@@ -57,7 +57,8 @@ TEST_CASE("edge-disjoint-trees computes its collectives on every small slice",
             for (const char* text :
                  {"edge-disjoint-trees:chunks=3", "edge-disjoint-trees:trees=1",
                   "edge-disjoint-trees:trees=2,chunks=2"}) {
-              proved += ProveOneHop(slice, Spec(text), collective).has_value();
+              proved += ProveWhereItApplies(slice, Spec(text), collective)
+                            .has_value();
             }
           }
         }
@@ -94,18 +95,12 @@ TEST_CASE("trees are packed around dead cables and chips",
   Random random(11);
   int proved = 0;
   for (int round = 0; round < 80; ++round) {
-    const Shape shape = RandomShape(random, 4, 30);
-    Slice slice = MakeGridOf(shape, RandomWrap(random, shape), kRates);
-    for (int fault = random.Int(1, 4); fault > 0; --fault) {
-      const LinkId link(static_cast<std::uint32_t>(
-          random.Between(0, slice.topology.link_ids() - 1)));
-      if (slice.topology.Exists(link)) slice.topology.Kill(link);
-    }
-    if (random.OneIn(4)) slice.topology.Kill(ChipId(1));
+    const Slice slice = RandomCutSlice(random, kRates);
     for (const CollectiveKind kind : kRooted) {
       CAPTURE(round);
-      proved += ProveOneHop(slice, Spec("edge-disjoint-trees"),
-                            OnAllChips(kind, random.Between(0, 100'000), slice))
+      proved += ProveWhereItApplies(
+                    slice, Spec("edge-disjoint-trees"),
+                    OnAllChips(kind, random.Between(0, 100'000), slice))
                     .has_value();
     }
   }
@@ -136,7 +131,7 @@ TEST_CASE("edge-disjoint-trees: (e + k - 1)(a + S/(tkB))", "[collective]") {
       depth =
           std::max(depth, Depth(MakeTree(tree, arcs, slice.topology).parent));
     }
-    CHECK(Near(ProveOneHop(slice, spec, collective).value_or(0),
+    CHECK(Near(ProveWhereItApplies(slice, spec, collective).value_or(0),
                (depth + 9) * (1.5e-6 + 160'000 / 40 / 1e9)));
   }
 }
@@ -148,8 +143,8 @@ TEST_CASE("edge-disjoint-trees takes lists of chips and of links",
       {ChipId(5), ChipId(0), ChipId(1), ChipId(4)},
       {ChipId(2), ChipId(3), ChipId(6), ChipId(7)}};
   for (const CollectiveKind kind : kRooted) {
-    CHECK(ProveOneHop(mesh, Spec("edge-disjoint-trees"),
-                      OnLists(kind, 4000, halves)));
+    CHECK(ProveWhereItApplies(mesh, Spec("edge-disjoint-trees"),
+                              OnLists(kind, 4000, halves)));
   }
   Slice list = MakeMesh({2}, kRates);
   const Cable cable{.a = ChipId(0),
