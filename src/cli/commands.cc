@@ -156,10 +156,7 @@ std::vector<Collective> CollectivesOf(const CliOptions& options,
                         .payload = {},
                         .axes = AllAxes(topology)};
   SetParties(options, topology, collective);
-  if (options.axes.empty() && options.groups.empty() && options.shift.empty() &&
-      options.pairs.empty()) {
-    RequireOneSlice(topology, "--slice");
-  }
+  RequireDcn(collective, topology, "--slice");
   std::vector<Collective> collectives;
   for (const Bytes payload : ParseByteList(options.bytes, "--bytes")) {
     collective.payload = payload;

@@ -1,6 +1,9 @@
 #include "collective/axis_stage.h"
 
+#include <algorithm>
+
 #include "base/check.h"
+#include "collective/groups.h"
 
 namespace podsim {
 namespace {
@@ -185,6 +188,64 @@ void EmitLine(const AxisRun& run, Mode mode, Parcel& parcel,
   arrivals.AddTo(parcel);
 }
 
+// The slices as a ring over DCN.
+struct DcnRun {
+  int axis = 0;
+  int slices = 1;
+  int lane = 0;
+  bool halves = false;  // of the chunks
+};
+
+// The chunks of these parcels that belong to the chip with the same place in
+// the slice `ahead` slices on.
+std::vector<ChunkItem> ItemsAhead(const DcnRun& run, int ahead,
+                                  const std::vector<Parcel>& parcels) {
+  const int halves = run.halves ? 2 : 1;
+  std::vector<ChunkItem> items;
+  for (const Parcel& parcel : parcels) {
+    for (int half = 0; half < halves; ++half) {
+      ChunkItem item;
+      item.owner[run.axis] = static_cast<std::int16_t>(ahead);
+      item.sub_chunk = static_cast<std::uint16_t>(halves * parcel.part + half);
+      items.push_back(item);
+    }
+  }
+  return items;
+}
+
+// As a ring on a wrapped axis, of all parts of a batch at once: in
+// reduce-scatter the farthest slice's block first, in all-gather what arrived a
+// step ago.
+void EmitOverDcn(const DcnRun& run, Mode mode, std::vector<Parcel>& parcels,
+                 ProgramBuilder& builder) {
+  const bool gather = mode == Mode::kCopy;
+  Coordinates hops{};
+  hops[run.axis] = 1;
+  std::vector<After> ready;
+  for (const Parcel& parcel : parcels) {
+    const std::vector<After> more = ReadyOf(parcel, Half::kBoth);
+    ready.insert(ready.end(), more.begin(), more.end());
+  }
+  Arrivals arrivals;
+  std::optional<StepId> previous;
+  for (int step = 0; step + 1 < run.slices; ++step) {
+    const int ahead = gather ? -step : run.slices - 1 - step;
+    std::vector<After> after;
+    if (step == 0 || !gather) after = ready;
+    if (previous) after.push_back({*previous, true});
+    const StepId id = builder.SendFar(
+        run.lane, hops, builder.Pattern(ItemsAhead(run, ahead, parcels)), mode,
+        after);
+    if (gather || step + 2 == run.slices) arrivals.Note(id, Half::kBoth);
+    previous = id;
+  }
+  for (Parcel& parcel : parcels) {
+    arrivals.AddTo(parcel);
+    parcel.held.lo[run.axis] = 0;
+    parcel.held.len[run.axis] = gather ? run.slices : 1;
+  }
+}
+
 std::string AxisText(const Topology& topology, int axis) {
   return AxisName(topology, axis) + " (" +
          std::to_string(topology.axes()[axis].size) + " chips)";
@@ -223,9 +284,9 @@ void EmitReduceScatterStage(const AxisRun& run, Parcel& parcel,
 Program EmitBucket(const Collective& collective, const Topology& topology,
                    const std::vector<std::vector<AxisRun>>& orders,
                    std::vector<double> fractions, int batches) {
-  ChunkSplit split{.parts = std::max(1, static_cast<int>(orders.size())),
-                   .fractions = std::move(fractions),
-                   .batches = batches};
+  const int parts = std::max(1, static_cast<int>(orders.size()));
+  ChunkSplit split{
+      .parts = parts, .fractions = std::move(fractions), .batches = batches};
   std::size_t stages = 0;
   for (const auto& order : orders) {
     stages = order.size();
@@ -234,25 +295,39 @@ Program EmitBucket(const Collective& collective, const Topology& topology,
   ProgramBuilder builder(split, FlowOf(collective.kind), collective.axes);
   const bool scatter = collective.kind != CollectiveKind::kAllGather;
   const bool gather = collective.kind != CollectiveKind::kReduceScatter;
-  std::vector<Parcel> parcels(orders.size() * batches);
-  for (std::size_t p = 0; p < parcels.size(); ++p) {
-    parcels[p].part = static_cast<int>(p);
-    if (!scatter) continue;
-    for (const int axis : ActiveAxes(collective, topology)) {
-      parcels[p].held.len[axis] = topology.axes()[axis].size;
+  // By batch, then part.
+  std::vector<std::vector<Parcel>> parcels(batches, std::vector<Parcel>(parts));
+  for (int batch = 0; batch < batches; ++batch) {
+    for (int k = 0; k < parts; ++k) {
+      Parcel& parcel = parcels[batch][k];
+      parcel.part = k * batches + batch;
+      if (!scatter) continue;
+      for (const int axis : collective.axes) {
+        parcel.held.len[axis] = topology.axes()[axis].size;
+      }
     }
   }
   const auto for_each_parcel = [&](auto emit) {
-    for (int batch = 0; batch < batches; ++batch) {
-      for (std::size_t k = 0; k < orders.size(); ++k) {
-        emit(orders[k], parcels[k * batches + batch]);
-      }
+    for (auto& batch : parcels) {
+      for (std::size_t k = 0; k < orders.size(); ++k) emit(orders[k], batch[k]);
     }
   };
+  const DcnRun dcn{.axis = topology.ici_axes(),
+                   .slices = topology.slices(),
+                   .lane = 2 * parts * topology.ici_axes(),
+                   .halves = split.halves};
+  const bool spans_slices = SpansSlices(collective, topology);
   for (std::size_t stage = stages; scatter && stage-- > 0;) {
     for_each_parcel([&](const auto& order, Parcel& parcel) {
       EmitReduceScatterStage(order[stage], parcel, builder);
     });
+  }
+  for (auto& batch : parcels) {
+    if (scatter && spans_slices)
+      EmitOverDcn(dcn, Mode::kReduce, batch, builder);
+  }
+  for (auto& batch : parcels) {
+    if (gather && spans_slices) EmitOverDcn(dcn, Mode::kCopy, batch, builder);
   }
   for (std::size_t stage = 0; gather && stage < stages; ++stage) {
     for_each_parcel([&](const auto& order, Parcel& parcel) {

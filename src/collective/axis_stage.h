@@ -44,7 +44,9 @@ void EmitReduceScatterStage(const AxisRun& run, Parcel& parcel,
 
 // What the bucket family runs: `orders[k]` lists the runs of part k in
 // all-gather order; reduce-scatter reverses it. Stages are the outer loop,
-// batches and parts the inner ones, so that lanes are FIFO by batch.
+// batches and parts the inner ones, so that lanes are FIFO by batch. Groups
+// that span slices go around these over DCN when their sums are smallest, the
+// parts of a batch together.
 Program EmitBucket(const Collective& collective, const Topology& topology,
                    const std::vector<std::vector<AxisRun>>& orders,
                    std::vector<double> fractions, int batches);
@@ -52,6 +54,15 @@ Program EmitBucket(const Collective& collective, const Topology& topology,
 // The same with one part: the group's axes one after the other, in index order.
 Program EmitAxesInOrder(const Collective& collective, const Topology& topology,
                         AxisPrimitive primitive, int batches);
+
+// One part of every shard per axis; part k walks the axes in the order k, k+1,
+// .., k+d-1 (mod d).
+Program EmitRotated(const Collective& collective, const Topology& topology,
+                    const LoweringSpec& spec);
+// Why its fractions do not suit the axes; nullopt if they do.
+std::optional<std::string> WhyNotRotated(const Collective& collective,
+                                         const Topology& topology,
+                                         const LoweringSpec& spec);
 
 // A run along `axis` for part k of a bucket.
 AxisRun MakeRun(const Topology& topology, int axis, AxisPrimitive primitive,

@@ -118,7 +118,8 @@ Lowering BinomialLowering() {
           .why_not = WhyUnreachable,
           .build = BuildBinomial,
           .count = CountBinomial,
-          .at_least = BinomialTime};
+          .at_least = BinomialTime,
+          .over_dcn = true};
 }
 
 }  // namespace podsim

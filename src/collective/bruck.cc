@@ -152,7 +152,8 @@ Lowering BruckLowering() {
           .why_not = WhyUnreachable,
           .build = BuildBruck,
           .count = CountBruck,
-          .at_least = BruckTime};
+          .at_least = BruckTime,
+          .over_dcn = true};
 }
 
 }  // namespace podsim

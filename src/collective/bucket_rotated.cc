@@ -2,11 +2,10 @@
 #include "collective/lowerings.h"
 
 namespace podsim {
-namespace {
 
-std::optional<std::string> WhyNotBucketRotated(const Collective& collective,
-                                               const Topology& topology,
-                                               const LoweringSpec& spec) {
+std::optional<std::string> WhyNotRotated(const Collective& collective,
+                                         const Topology& topology,
+                                         const LoweringSpec& spec) {
   const std::size_t axes = ActiveAxes(collective, topology).size();
   const std::size_t given = spec.fractions.size();
   if (given > 0 && axes > 0 && given != axes) {
@@ -21,12 +20,8 @@ std::optional<std::string> WhyNotBucketRotated(const Collective& collective,
   return std::nullopt;
 }
 
-// One part of every shard per axis; part k walks the axes in the order k, k+1,
-// .., k+d-1 (mod d). On d equal wrapped axes every axis serves exactly one part
-// at any time, all 2d links of every chip are busy, and the time is the bound.
-// On unequal axes balanced fractions and batches come close to it.
-Program LowerBucketRotated(const Collective& collective,
-                           const Topology& topology, const LoweringSpec& spec) {
+Program EmitRotated(const Collective& collective, const Topology& topology,
+                    const LoweringSpec& spec) {
   const std::vector<int> active = ActiveAxes(collective, topology);
   std::vector<std::vector<AxisRun>> orders;
   for (std::size_t part = 0; part < active.size(); ++part) {
@@ -45,8 +40,9 @@ Program LowerBucketRotated(const Collective& collective,
   return EmitBucket(collective, topology, orders, fractions, spec.batches);
 }
 
-}  // namespace
-
+// On d equal wrapped axes every axis serves exactly one part at any time, all
+// 2d links of every chip are busy, and the time is the bound. On unequal axes
+// balanced fractions and batches come close to it.
 Lowering BucketRotatedLowering() {
   return {.name = "bucket-rotated",
           .help = "one part per axis, each starting on another axis",
@@ -56,8 +52,8 @@ Lowering BucketRotatedLowering() {
           .preconditions = "any axes, wrapped or not",
           .time = "equal wrapped axes, short: sum h_j a + (P-1)/(2dP) S/B",
           .source = "Sack & Gropp 2012; Jain & Sabharwal 2010",
-          .why_not = WhyNotBucketRotated,
-          .lower = LowerBucketRotated};
+          .why_not = WhyNotRotated,
+          .lower = EmitRotated};
 }
 
 }  // namespace podsim

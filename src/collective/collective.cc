@@ -93,14 +93,22 @@ void RequireCountable(const Collective& collective, const Topology& topology,
 
 std::vector<int> AllAxes(const Topology& topology) {
   std::vector<int> axes;
-  for (int axis = 0; axis < topology.ici_axes(); ++axis) axes.push_back(axis);
+  for (std::size_t axis = 0; axis < topology.axes().size(); ++axis) {
+    axes.push_back(static_cast<int>(axis));
+  }
+  return axes;
+}
+
+std::vector<int> IciAxes(const Topology& topology) {
+  std::vector<int> axes = AllAxes(topology);
+  std::erase_if(axes, [&](int axis) { return !topology.axes()[axis].ici; });
   return axes;
 }
 
 std::vector<int> ParseAxes(const std::string& text, const Topology& topology,
                            const std::string& where) {
   std::vector<std::string> known;
-  for (int axis = 0; axis < topology.ici_axes(); ++axis) {
+  for (const int axis : AllAxes(topology)) {
     known.push_back(AxisName(topology, axis));
   }
   if (known.empty()) {
@@ -127,7 +135,8 @@ std::vector<int> ActiveAxes(const Collective& collective,
                             const Topology& topology) {
   std::vector<int> active;
   for (const int axis : collective.axes) {
-    if (topology.axes()[axis].size > 1) active.push_back(axis);
+    const GridAxis& along = topology.axes()[axis];
+    if (along.ici && along.size > 1) active.push_back(axis);
   }
   return active;
 }

@@ -71,15 +71,16 @@ int GroupSize(const Collective& collective, const Topology& topology);
 void RequireCountable(const Collective& collective, const Topology& topology,
                       const std::string& where);
 
-// All ICI axes: one group per slice.
+// Of one group of all chips: the ICI axes and, of several slices, DCN.
 std::vector<int> AllAxes(const Topology& topology);
+std::vector<int> IciAxes(const Topology& topology);
 
-// "x,y" -> {0, 1}. Throws InputError{where, ..} for axes that the slice does
-// not have, axes named twice, and dcn.
+// "x,y" -> {0, 1}; "dcn": the slices. Throws InputError{where, ..} for axes
+// that the slice does not have and axes named twice.
 std::vector<int> ParseAxes(const std::string& text, const Topology& topology,
                            const std::string& where);
 
-// The axes of the group that have more than one chip.
+// The ICI axes of the group that have more than one chip.
 std::vector<int> ActiveAxes(const Collective& collective,
                             const Topology& topology);
 

@@ -37,7 +37,8 @@ bool IsSymmetric(const Collective& collective, const Topology& topology,
       return false;
   }
   if (!collective.groups.empty() || !topology.is_grid() ||
-      !topology.healthy() || topology.twisted()) {
+      !topology.healthy() || topology.twisted() ||
+      SpansSlices(collective, topology)) {
     return false;
   }
   const std::vector<int> active = ActiveAxes(collective, topology);
@@ -76,7 +77,7 @@ std::optional<std::string> WhyNotDirect(const Collective& collective,
     }
     return WhyUnreachable(collective, topology);
   }
-  if (topology.healthy() && topology.slices() == 1) return std::nullopt;
+  if (topology.healthy()) return std::nullopt;
   for (const ChipPair& pair : PairsOf(collective, topology)) {
     if (Route(topology, pair.from, pair.to, TieRule::kParity)) continue;
     return "chip " + std::to_string(pair.from.value()) + " cannot reach chip " +
@@ -288,6 +289,7 @@ Lowering DirectLowering() {
           .build = BuildDirect,
           .count = CountDirect,
           .at_least = DirectTime,
+          .over_dcn = true,
           .resolve = ResolveDirect};
 }
 

@@ -85,6 +85,7 @@ Lowering DoubleBinaryTreeLowering() {
           .build = BuildDouble,
           .count = CountDouble,
           .at_least = DoubleTime,
+          .over_dcn = true,
           .best_chunks = DoubleChunks};
 }
 

@@ -168,7 +168,7 @@ bool AllChips(const Collective& collective, const Topology& topology) {
   }
   return !topology.is_grid() ||
          ActiveAxes(collective, topology) ==
-             ActiveAxes({.payload = Bytes(0), .axes = AllAxes(topology)},
+             ActiveAxes({.payload = Bytes(0), .axes = IciAxes(topology)},
                         topology);
 }
 

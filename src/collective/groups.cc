@@ -10,8 +10,6 @@
 namespace podsim {
 namespace {
 
-constexpr char kNoDcn[] =
-    ", and collectives over DCN are not simulated by this version";
 constexpr std::size_t kLongList = 200;  // characters
 
 // The chips of every sub-grid spanned by `axes`, live ones, in rank order.
@@ -44,17 +42,6 @@ ChipId ReadLiveChip(const JsonValue& json, const Topology& topology) {
     json.Fail("chip " + json.Excerpt() + " is dead; leave it out");
   }
   return chip;
-}
-
-void RequireOnOneSlice(const std::vector<ChipId>& chips,
-                       const Topology& topology, const JsonValue& json) {
-  const std::uint32_t per_slice = topology.chips() / topology.slices();
-  for (const ChipId chip : chips) {
-    if (chip.value() / per_slice == chips[0].value() / per_slice) continue;
-    json.Fail("chips " + std::to_string(chips[0].value()) + " and " +
-              std::to_string(chip.value()) + " are on different slices" +
-              kNoDcn);
-  }
 }
 
 // FNV-1a.
@@ -107,9 +94,10 @@ std::optional<std::vector<int>> AxesOfGroups(
     if (groups == GroupsAlong({}, topology)) return std::vector<int>{};
     return std::nullopt;
   }
-  for (int subset = (1 << topology.ici_axes()) - 1; subset >= 0; --subset) {
+  const int count = static_cast<int>(topology.axes().size());
+  for (int subset = (1 << count) - 1; subset >= 0; --subset) {
     std::vector<int> axes;
-    for (int axis = 0; axis < topology.ici_axes(); ++axis) {
+    for (int axis = 0; axis < count; ++axis) {
       if ((subset >> axis & 1) != 0) axes.push_back(axis);
     }
     if (GroupsAlong(axes, topology) == groups) return axes;
@@ -206,7 +194,6 @@ void ReadGroups(const JsonValue& json, const Topology& topology,
       group.push_back(chip);
     }
     if (group.empty()) list.Fail("expected at least one chip");
-    RequireOnOneSlice(group, topology, list);
     if (!groups.empty() && group.size() != groups[0].size() &&
         !TakesUnequalGroups(collective.kind)) {
       list.Fail("expected " + std::to_string(groups[0].size()) +
@@ -240,7 +227,6 @@ void ReadPairs(const JsonValue& json, const Topology& topology,
     }
     const ChipPair pair{ReadLiveChip(ends[0], topology),
                         ReadLiveChip(ends[1], topology)};
-    RequireOnOneSlice({pair.from, pair.to}, topology, entry);
     if (sends[pair.from.value()]) {
       ends[0].Fail("chip " + ends[0].Excerpt() + " sends twice");
     }
@@ -323,12 +309,36 @@ void SetRoot(std::int64_t root, const Topology& topology,
   collective.root = chip;
 }
 
-void RequireOneSlice(const Topology& topology, const std::string& where) {
-  if (topology.slices() == 1) return;
-  throw InputError(where, "a group of all chips spans " +
-                              std::to_string(topology.slices()) + " slices" +
-                              kNoDcn +
-                              "; give axes, for groups inside every slice");
+bool SpansSlices(const Collective& collective, const Topology& topology) {
+  if (topology.slices() == 1) return false;
+  const auto apart = [&](ChipId a, ChipId b) {
+    return topology.SliceOf(a) != topology.SliceOf(b);
+  };
+  if (collective.kind == CollectiveKind::kCollectivePermute) {
+    return std::ranges::any_of(
+        PairsOf(collective, topology),
+        [&](const ChipPair& pair) { return apart(pair.from, pair.to); });
+  }
+  if (collective.groups.empty()) {
+    return std::ranges::any_of(
+        collective.axes, [&](int axis) { return !topology.axes()[axis].ici; });
+  }
+  return std::ranges::any_of(collective.groups, [&](const auto& group) {
+    return std::ranges::any_of(
+        group, [&](ChipId chip) { return apart(group[0], chip); });
+  });
+}
+
+void RequireDcn(const Collective& collective, const Topology& topology,
+                const std::string& where) {
+  if (topology.dcn() || !SpansSlices(collective, topology)) return;
+  throw InputError(
+      where,
+      "this " + std::string(ToText(collective.kind)) + " spans " +
+          std::to_string(topology.slices()) +
+          " slices, and the generation does not say how fast DCN is; set "
+          "dcn.bandwidth (per chip, for example 25Gbit/s), or give axes, for "
+          "groups inside every slice");
 }
 
 void RejectAxesOfPermute(const Collective& collective,

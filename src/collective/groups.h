@@ -64,8 +64,12 @@ AxisShift MakeShift(int axis, std::int64_t by, const Topology& topology,
 void SetRoot(std::int64_t root, const Topology& topology,
              const std::string& where, Collective& collective);
 
-// Throws InputError{where, ..} if a group of all chips would span slices.
-void RequireOneSlice(const Topology& topology, const std::string& where);
+// Whether some group, or pair of a permute, has chips of several slices.
+bool SpansSlices(const Collective& collective, const Topology& topology);
+
+// Throws InputError{where, ..} if that is so and nothing is known of DCN.
+void RequireDcn(const Collective& collective, const Topology& topology,
+                const std::string& where);
 
 // Throws InputError{where, ..} for axes of a permute.
 void RejectAxesOfPermute(const Collective& collective,

@@ -179,7 +179,8 @@ Lowering HalvingDoublingLowering() {
           .why_not = WhyNotHalving,
           .build = BuildHalving,
           .count = CountHalving,
-          .at_least = HalvingTime};
+          .at_least = HalvingTime,
+          .over_dcn = true};
 }
 
 }  // namespace podsim

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/parse_units.h"
 #include "base/text.h"
+#include "collective/groups.h"
 #include "collective/lowerings.h"
 
 namespace podsim {
@@ -194,7 +195,7 @@ std::optional<std::string> WhyNotOnSlice(const Lowering& row,
   const bool all_axes = static_cast<int>(active.size()) == topology.ici_axes();
   if (topology.twisted() && !(row.twists && all_axes)) {
     for (const int axis : active) {
-      for (const int other : AllAxes(topology)) {
+      for (const int other : IciAxes(topology)) {
         if (topology.axes()[axis].size % topology.axes()[other].size == 0) {
           continue;
         }
@@ -242,6 +243,7 @@ std::span<const Lowering> Lowerings() {
                                              StagedLowering(),
                                              StagedRotatedLowering(),
                                              NeighborLowering(),
+                                             HierarchicalLowering(),
                                              SplitShiftLowering(),
                                              WindowedMatmulLowering(),
                                              HamiltonianLowering(),
@@ -362,6 +364,10 @@ std::optional<std::string> WhyNot(const LoweringSpec& spec,
     for (const CollectiveKind kind : row->kinds) kinds.push_back(ToText(kind));
     return "only for " + Join(kinds, ", ");
   }
+  if (SpansSlices(collective, topology) && !row->over_dcn) {
+    return "some group spans slices, and its messages go over ICI only; use "
+           "hierarchical, direct or binomial";
+  }
   if (row->build == nullptr) {
     const auto reason = WhyNotOnSlice(*row, collective, topology);
     if (reason) return reason;
@@ -458,11 +464,13 @@ std::vector<LoweringSpec> SpecsForAuto() {
   std::vector<LoweringSpec> specs = SpecsToCompare();
   // Large slices: it folds.
   specs.push_back({.name = "direct", .fractions = {}, .ties = Ties::kHalves});
-  for (const int batches : {1, 4, 16}) {
-    specs.push_back({.name = "bucket-rotated",
-                     .batches = batches,
-                     .fractions = {},
-                     .balanced = true});
+  for (const char* name : {"bucket-rotated", "hierarchical"}) {
+    for (const int batches : {1, 4, 16}) {
+      specs.push_back({.name = name,
+                       .batches = batches,
+                       .fractions = {},
+                       .balanced = true});
+    }
   }
   return specs;
 }

@@ -81,7 +81,8 @@ struct Lowering {
   bool attains = false;  // that time, where links are alike
   // Of several hops, yet soon simulated: transfers start at few dates.
   bool few_dates = false;
-  bool twists = false;  // its program suits all axes of a twisted slice
+  bool twists = false;    // its program suits all axes of a twisted slice
+  bool over_dcn = false;  // groups may span slices
   // The best number of chunks, where `chunks` is a parameter.
   int (*best_chunks)(const Collective&, const Slice&) = nullptr;
   // The spec with all its parameters chosen, where one depends on another or

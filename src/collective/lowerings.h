@@ -28,6 +28,7 @@ Lowering BruckLowering();
 Lowering StagedLowering();
 Lowering StagedRotatedLowering();
 Lowering NeighborLowering();
+Lowering HierarchicalLowering();
 Lowering SplitShiftLowering();
 Lowering WindowedMatmulLowering();
 Lowering HamiltonianLowering();

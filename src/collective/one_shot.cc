@@ -77,7 +77,8 @@ Lowering OneShotLowering() {
           .build = BuildOneShot,
           .count = CountOneShot,
           .at_least = OneShotTime,
-          .few_dates = true};
+          .few_dates = true,
+          .over_dcn = true};
 }
 
 }  // namespace podsim

@@ -86,7 +86,8 @@ Lowering RecursiveDoublingLowering() {
           .why_not = WhyUnreachable,
           .build = BuildRecursive,
           .count = CountRecursive,
-          .at_least = RecursiveTime};
+          .at_least = RecursiveTime,
+          .over_dcn = true};
 }
 
 }  // namespace podsim

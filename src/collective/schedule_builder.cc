@@ -192,11 +192,12 @@ double MeanLinkTime(const Collective& collective, const Slice& slice,
 std::optional<std::string> WhyUnreachable(const Collective& collective,
                                           const Topology& topology,
                                           const LoweringSpec&) {
-  if (topology.healthy() && topology.slices() == 1) return std::nullopt;
+  if (topology.healthy()) return std::nullopt;
   for (const auto& group : GroupsOf(collective, topology)) {
     const std::vector<int> out = HopsFrom(topology, group[0]);
     const std::vector<int> back = HopsTo(topology, group[0]);
     for (const ChipId chip : group) {
+      if (topology.SliceOf(chip) != topology.SliceOf(group[0])) continue;
       if (out[chip.value()] != kUnreachable &&
           back[chip.value()] != kUnreachable) {
         continue;

@@ -19,6 +19,7 @@ class BoundFinder {
       : collective_(collective),
         topology_(slice.topology),
         payload_(static_cast<double>(collective.payload.value())),
+        spans_slices_(SpansSlices(collective, slice.topology)),
         alpha_(SmallestLatency(slice.topology)),
         overhead_(slice.parameters.ici_message_overhead.value()),
         start_(overhead_ + alpha_),
@@ -34,6 +35,7 @@ class BoundFinder {
     if (payload_ == 0 || LargestGroup() <= 1) {
       return {{{"none", Seconds(0)}}};
     }
+    if (spans_slices_) return FindOverDcn();
     AddLatency();
     AddChip();
     if (topology_.is_grid()) AddSlabs();
@@ -69,6 +71,60 @@ class BoundFinder {
     return groups_.sizes.empty()
                ? 0
                : *std::max_element(groups_.sizes.begin(), groups_.sizes.end());
+  }
+
+  // A message to another slice takes the latency of DCN, one inside a slice
+  // that of its hops or, by way of another slice, twice that of DCN. The bytes
+  // that leave a chip use its links or the NIC of its host; those that leave a
+  // slice the NICs of its hosts.
+  Bounds FindOverDcn() {
+    const double dcn = topology_.dcn()->latency.value();
+    const bool by_axes = !listed_ && !IsRooted(collective_.kind);
+    const int hops =
+        by_axes
+            ? SummariseAxisGroups(topology_, ActiveAxes(collective_, topology_))
+                  .diameter
+            : 0;
+    bounds_.components.push_back(
+        {"latency",
+         Seconds(overhead_ + std::max(dcn, std::min(alpha_ * hops, 2 * dcn)))});
+    start_ = overhead_ + std::min(alpha_, dcn);
+    AddChip();
+    AddDcn();
+    if (collective_.kind == CollectiveKind::kAllReduce) {
+      AddBandwidth("edges", EdgesSeconds());
+    }
+    return std::move(bounds_);
+  }
+
+  // Cuts around every slice: what is outside of it, too.
+  void AddDcn() {
+    if (symmetric_) FindGroups();
+    const int per_slice = topology_.chips() / topology_.slices();
+    const double rate = PortsCapacity() / topology_.slices();
+    double members = 0;  // slices that groups have members in
+    CutFamily family;
+    for (int slice = 0; slice < topology_.slices(); ++slice) {
+      ChipSet set(topology_.chips());
+      for (int k = 0; k < per_slice; ++k) set[slice * per_slice + k] = true;
+      const auto [out, in] = MustCross(set);
+      family.Consider(out, rate);
+      family.Consider(in, rate);
+      for (const int inside : MembersInside(set, groups_)) {
+        members += inside > 0 ? 1 : 0;
+      }
+    }
+    if (collective_.kind == CollectiveKind::kAllReduce) {
+      // As `edges`, every slice taken as one chip.
+      const auto groups = static_cast<double>(groups_.sizes.size());
+      family.Consider(2 * (members - groups) * payload_, PortsCapacity());
+    }
+    AddFamily("dcn", family);
+  }
+
+  // Of all hosts, one way.
+  double PortsCapacity() const {
+    return topology_.chips() * topology_.dcn()->bandwidth.value();
   }
 
   void FindGroups() {
@@ -138,8 +194,11 @@ class BoundFinder {
 
   // ---- cuts -------------------------------------------------------------
 
+  struct Crossing {
+    double out, in;  // bytes
+  };
   // Out of the set and out of its complement.
-  void ConsiderCut(const ChipSet& set, CutFamily& family) const {
+  Crossing MustCross(const ChipSet& set) const {
     const std::vector<int> inside = MembersInside(set, groups_);
     double out = 0, in = 0;
     for (std::size_t g = 0; g < inside.size(); ++g) {
@@ -150,6 +209,11 @@ class BoundFinder {
       in +=
           MustLeave(collective_.kind, payload_, n, n - inside[g], !root_inside);
     }
+    return {out, in};
+  }
+
+  void ConsiderCut(const ChipSet& set, CutFamily& family) const {
+    const auto [out, in] = MustCross(set);
     const CutCapacity capacity = CapacityAround(set, topology_);
     family.Consider(out, capacity.out);
     family.Consider(in, capacity.in);
@@ -215,6 +279,10 @@ class BoundFinder {
           in_rate += topology_.Bandwidth(LinkId(id)).value();
         }
       }
+    }
+    if (spans_slices_) {
+      out_rate += topology_.Bandwidth(topology_.PortOut(chip)).value();
+      in_rate += topology_.Bandwidth(topology_.PortIn(chip)).value();
     }
     if (!symmetric_ && groups_.of_chip[chip.value()] < 0) return;
     const int n = symmetric_ ? GroupSize(collective_, topology_)
@@ -329,7 +397,7 @@ class BoundFinder {
     } else {
       for (const int n : groups_.sizes) bytes += (n - 1.0) * payload_;
     }
-    return bytes / TotalCapacity();
+    return bytes / (TotalCapacity() + (spans_slices_ ? PortsCapacity() : 0.0));
   }
 
   // A taken as one part, all other chips apart.
@@ -415,6 +483,7 @@ class BoundFinder {
   const Collective& collective_;
   const Topology& topology_;
   double payload_;
+  bool spans_slices_;
   double alpha_;
   double overhead_;            // o
   double start_;               // o + alpha

@@ -35,6 +35,9 @@ struct Bounds {
 //   block       all-reduce, same slices as box: a set of chips taken as one
 //   distance, distance:a   all-to-all: byte-hops over the capacity
 //   shift       collective-permute: a shift along a wrapped axis
+//   dcn         of groups that span slices, which have this, `latency`, `chip`
+//               and `edges` only: cut around one slice, and for all-reduce
+//               2(m-1)S for m slices, over the NICs of their hosts
 // A group of one chip or an empty payload has the single component `none`, 0 s.
 // Where n does not divide S the bound can exceed the optimum by less than n
 // bytes on the binding link. Groups that run at once add up what must cross a

@@ -35,6 +35,12 @@ double AxisTime(const GridAxis& axis, AxisPrimitive primitive, double payload,
          (n - 1) / (2 * n) * payload / link.rate;
 }
 
+// All-gather over DCN of shards of so many bytes: a ring of the slices.
+double DcnTime(int slices, double shard, const Dcn& dcn, const Slice& slice) {
+  return (slices - 1) * (slice.parameters.ici_message_overhead.value() +
+                         dcn.latency.value() + shard / dcn.bandwidth.value());
+}
+
 bool NeedsHalves(const GridAxis& axis, AxisPrimitive primitive) {
   return axis.wrap &&
          (primitive == AxisPrimitive::kSplit ||
@@ -47,7 +53,7 @@ std::optional<AxisPrimitive> PrimitiveOf(const LoweringSpec& spec) {
   if (spec.name == "ring-split") return AxisPrimitive::kSplit;
   if (spec.name == "ring-short") return AxisPrimitive::kShort;
   if (spec.name == "line" || spec.name == "bucket" ||
-      spec.name == "bucket-rotated") {
+      spec.name == "bucket-rotated" || spec.name == "hierarchical") {
     return spec.axis_primitive;
   }
   return std::nullopt;
@@ -324,9 +330,10 @@ std::optional<Seconds> ClosedForm(const LoweringSpec& spec,
   if (spec.name == "bfb") return BfbTime(spec, collective, slice);
   if (spec.batches != 1) return std::nullopt;
   const std::vector<int> active = ActiveAxes(collective, topology);
-  const bool rotated = spec.name == "bucket-rotated";
+  const bool rotated =
+      spec.name == "bucket-rotated" || spec.name == "hierarchical";
   const std::int64_t parts =
-      rotated ? static_cast<std::int64_t>(active.size()) : 1;
+      rotated ? std::max<std::int64_t>(1, static_cast<int>(active.size())) : 1;
   const bool balanced = spec.balanced && !EqualWrappedAxes(active, topology);
   if (parts > 1 && (balanced || !EqualFractions(spec) ||
                     !EqualWrappedAxes(active, topology))) {
@@ -347,6 +354,12 @@ std::optional<Seconds> ClosedForm(const LoweringSpec& spec,
   double held = static_cast<double>(collective.payload.value()) /
                 static_cast<double>(n * parts);
   double time = 0;
+  if (SpansSlices(collective, topology)) {
+    const int slices = topology.slices();
+    time = DcnTime(slices, held * static_cast<double>(parts), *topology.dcn(),
+                   slice);
+    held *= slices;
+  }
   for (const int axis : active) {
     held *= topology.axes()[axis].size;
     time += AxisTime(topology.axes()[axis], *primitive, held, link);

@@ -25,6 +25,7 @@ class PermuteBoundFinder {
 
   Bounds Find() {
     if (pairs_.empty() || payload_ == 0) return {{{"none", Seconds(0)}}};
+    if (SpansSlices(collective_, topology_)) return FindOverDcn();
     MeasureHops();
     bounds_.components.push_back(
         {"latency", Seconds(overhead_ + alpha_ * farthest_)});
@@ -43,6 +44,32 @@ class PermuteBoundFinder {
   }
 
  private:
+  // Between slices: the latency of DCN, and what a chip's links and the NIC of
+  // its host carry, or the NICs of a slice.
+  Bounds FindOverDcn() {
+    const double dcn = topology_.dcn()->latency.value();
+    bounds_.components.push_back({"latency", Seconds(overhead_ + dcn)});
+    alpha_ = std::min(alpha_, dcn);
+    AddChip(/*with_ports=*/true);
+    std::vector<double> out(topology_.slices()), in(topology_.slices());
+    for (const ChipPair& pair : pairs_) {
+      const int from = topology_.SliceOf(pair.from);
+      const int to = topology_.SliceOf(pair.to);
+      if (from == to) continue;
+      out[from] += payload_;
+      in[to] += payload_;
+    }
+    const double rate = topology_.chips() / topology_.slices() *
+                        topology_.dcn()->bandwidth.value();
+    CutFamily family;
+    for (int slice = 0; slice < topology_.slices(); ++slice) {
+      family.Consider(out[slice], rate);
+      family.Consider(in[slice], rate);
+    }
+    Add("dcn", family);
+    return std::move(bounds_);
+  }
+
   void Add(const std::string& name, double seconds) {
     bounds_.components.push_back({name, Seconds(overhead_ + alpha_ + seconds)});
   }
@@ -76,7 +103,7 @@ class PermuteBoundFinder {
     }
   }
 
-  void AddChip() {
+  void AddChip(bool with_ports = false) {
     std::vector<double> out(topology_.chips()), in(topology_.chips());
     topology_.ForEachLiveLink([&](LinkId link) {
       out[topology_.Source(link).value()] += topology_.Bandwidth(link).value();
@@ -84,6 +111,13 @@ class PermuteBoundFinder {
     });
     CutFamily family;
     for (const ChipPair& pair : pairs_) {
+      if (with_ports) {
+        const double rate =
+            topology_.Bandwidth(topology_.PortOut(pair.from)).value();
+        family.Consider(payload_, out[pair.from.value()] + rate);
+        family.Consider(payload_, in[pair.to.value()] + rate);
+        continue;
+      }
       family.Consider(payload_, out[pair.from.value()]);
       family.Consider(payload_, in[pair.to.value()]);
     }

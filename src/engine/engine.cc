@@ -20,7 +20,7 @@ void RequireAllEnded(const Timeline& timeline) {
 Network MakeNetwork(const Slice& slice) {
   const Topology& topology = slice.topology;
   Network network{
-      .links = topology.link_ids(),
+      .links = topology.port_ids(),
       .bandwidth = topology.base_bandwidth().value(),
       .hop_latency = topology.base_latency().value(),
       .message_overhead = slice.parameters.ici_message_overhead.value(),
@@ -28,10 +28,10 @@ Network MakeNetwork(const Slice& slice) {
           slice.parameters.hbm_bandwidth.value_or(BytesPerSecond(0)).value(),
       .link_bandwidth = {},
       .link_latency = {}};
-  if (topology.uniform()) return network;
+  if (topology.uniform() && !topology.dcn()) return network;
   for (std::uint32_t id = 0; id < network.links; ++id) {
     network.link_bandwidth.push_back(topology.Bandwidth(LinkId(id)).value());
-    if (!topology.is_grid()) {
+    if (!topology.is_grid() || topology.dcn()) {
       network.link_latency.push_back(topology.Latency(LinkId(id)).value());
     }
   }
@@ -39,9 +39,19 @@ Network MakeNetwork(const Slice& slice) {
 }
 
 Network MakeNetwork(const Slice& slice, const FoldedGrid& grid) {
-  CHECK(slice.topology.uniform());
+  const Topology& topology = slice.topology;
+  CHECK(topology.uniform());
   Network network = MakeNetwork(slice);
-  network.links = grid.link_ids();
+  network.links = grid.port_ids();
+  network.link_bandwidth.clear();
+  network.link_latency.clear();
+  if (!topology.dcn()) return network;
+  network.link_bandwidth.assign(grid.link_ids(), network.bandwidth);
+  network.link_bandwidth.resize(network.links,
+                                topology.dcn()->bandwidth.value());
+  network.link_latency.assign(grid.link_ids(), network.hop_latency);
+  network.link_latency.resize(network.links,
+                              topology.dcn()->latency.value() / 2);
   return network;
 }
 

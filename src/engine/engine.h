@@ -31,7 +31,7 @@ struct Network {
 };
 
 Network MakeNetwork(const Slice& slice);
-// The links of a fold; all are alike (a fold needs a healthy slice).
+// The links of a fold, all alike (a fold needs a healthy slice), and its ports.
 Network MakeNetwork(const Slice& slice, const FoldedGrid& grid);
 
 // When every op began to start up and ended, in seconds from the start.

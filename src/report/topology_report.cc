@@ -26,7 +26,7 @@ std::vector<PerByte> BoundsPerByte(const Slice& slice) {
   for (const CollectiveKind kind : AllCollectiveKinds()) {
     Collective collective{.kind = kind,
                           .payload = Bytes(kLarge),
-                          .axes = AllAxes(slice.topology)};
+                          .axes = IciAxes(slice.topology)};
     if (kind == CollectiveKind::kCollectivePermute) continue;  // which?
     const Bounds once = ComputeBounds(collective, slice);
     collective.payload = Bytes(2 * kLarge);

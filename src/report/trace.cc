@@ -108,7 +108,7 @@ class TraceWriter {
   std::uint64_t CountEvents() const {
     std::uint64_t events = 0;
     for (const ChipId chip : chips_) {
-      events += 2 * (topology_.ici_axes() * 2 + 3);
+      events += 2 * (topology_.ici_axes() * 2 + 5);
       events += record_.executions.empty() ? 1 : record_.executions.size();
       for (const Hop& hop : hops_[SiteOf(chip)]) {
         events += hop.first ? 5 : 3;
@@ -145,9 +145,7 @@ class TraceWriter {
       if (schedule_.kind(op) != OpKind::kTransfer) continue;
       bool first = true;
       for (const LinkId link : schedule_.route(op)) {
-        const std::uint32_t site =
-            grid_ ? schedule_.src(op).value() : topology_.Source(link).value();
-        hops_[site].push_back({id, link, first});
+        hops_[SiteOf(op, link)].push_back({id, link, first});
         first = false;
       }
     }
@@ -155,6 +153,15 @@ class TraceWriter {
 
   std::uint32_t SiteOf(ChipId chip) const {
     return grid_ ? grid_->SiteAt(topology_.CoordinatesOf(chip)) : chip.value();
+  }
+
+  // On whose track a hop is shown: of the chip it leaves, or whose host it
+  // enters from DCN.
+  std::uint32_t SiteOf(OpId op, LinkId link) const {
+    const ChipId src = schedule_.src(op);
+    if (grid_) return src.value();
+    if (!topology_.IsPort(link)) return topology_.Source(link).value();
+    return (link == topology_.PortOut(src) ? src : schedule_.dst(op)).value();
   }
 
   Picoseconds DateOf(double seconds) const {
@@ -165,11 +172,23 @@ class TraceWriter {
   LinkId LinkOf(ChipId chip, LinkId link) const {
     if (!grid_) return link;
     const LinkId first = grid_->Representative(link);
+    if (topology_.IsPort(first)) {
+      const bool out = first == topology_.PortOut(topology_.FirstChipOf(first));
+      return out ? topology_.PortOut(chip) : topology_.PortIn(chip);
+    }
     return topology_.LinkAt(chip, topology_.AxisOf(first),
                             topology_.SignOf(first));
   }
 
   std::string DirectionOf(LinkId link) const {
+    if (topology_.IsPort(link)) {
+      const bool out = link == topology_.PortOut(topology_.FirstChipOf(link));
+      return std::string("DCN ") + (out ? "out" : "in");
+    }
+    return "ICI " + IciDirectionOf(link);
+  }
+
+  std::string IciDirectionOf(LinkId link) const {
     if (!topology_.is_grid()) {
       return "to " + std::to_string(topology_.Target(link).value());
     }
@@ -329,14 +348,19 @@ class TraceWriter {
     for (const auto& [link, hops] : by_link) WriteLink(chip, link, hops);
   }
 
+  std::string TargetText(OpId op, LinkId link) const {
+    if (!grid_) return NameOf(schedule_.dst(op));
+    return topology_.IsPort(link) ? "another slice"
+                                  : NameOf(topology_.Target(link));
+  }
+
   void WriteLink(ChipId chip, LinkId link,
                  const std::vector<const Hop*>& hops) {
-    const std::string name = "ICI " + DirectionOf(link);
+    const std::string name = DirectionOf(link);
     Track track;
     std::map<Picoseconds, int> changes;  // of the number of flows
     for (const Hop* hop : hops) {
       const OpId op(hop->op);
-      const ChipId to = grid_ ? topology_.Target(link) : schedule_.dst(op);
       const Picoseconds begin = DateOf(record_.timeline.start[hop->op]);
       const Picoseconds end = DateOf(record_.timeline.end[hop->op]);
       const Picoseconds flow = std::min(end, begin + StartUpOf(op));
@@ -345,7 +369,7 @@ class TraceWriter {
       Interval slice{
           begin,
           end,
-          CollectiveOf(hop->op) + " to " + NameOf(to),
+          CollectiveOf(hop->op) + " to " + TargetText(op, link),
           "transfer",
           "\"bytes\": " + std::to_string(schedule_.bytes(op).value()) +
               ", \"op\": " + std::to_string(hop->op) +
@@ -376,8 +400,8 @@ class TraceWriter {
   Picoseconds StartUpOf(OpId op) const {
     double seconds = slice_.parameters.ici_message_overhead.value();
     for (const LinkId link : schedule_.route(op)) {
-      seconds += grid_ || topology_.is_grid() ? topology_.base_latency().value()
-                                              : topology_.Latency(link).value();
+      seconds +=
+          topology_.Latency(grid_ ? grid_->Representative(link) : link).value();
     }
     return std::llround(seconds * 1e12);
   }

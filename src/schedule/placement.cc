@@ -1,5 +1,6 @@
 #include "schedule/placement.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "base/check.h"
@@ -57,6 +58,11 @@ void Placement::RouteOf(std::uint32_t step, std::uint32_t site,
     return;
   }
   const Coordinates& hops = program_.routes[s.detail];
+  if (grid_.SlicesAxis() >= 0 && hops[grid_.SlicesAxis()] != 0) {
+    route.push_back(grid_.PortOut(site));
+    route.push_back(grid_.PortIn(grid_.Translate(site, hops)));
+    return;
+  }
   for (int axis = 0; axis < kMaxAxes; ++axis) {
     const Sign sign = hops[axis] > 0 ? Sign::kPlus : Sign::kMinus;
     for (int k = std::abs(hops[axis]); k > 0; --k) {
@@ -83,6 +89,14 @@ std::uint64_t CountTransfers(const Program& program, const Topology& topology) {
   return count;
 }
 
+bool UsesDcn(const Program& program, const Topology& topology) {
+  const int axis = topology.ici_axes();  // if there is one
+  return std::any_of(program.routes.begin(), program.routes.end(),
+                     [&](const auto& hops) {
+                       return topology.slices() > 1 && hops[axis] != 0;
+                     });
+}
+
 bool InvariantAlong(const Program& program, const Topology& topology,
                     int axis) {
   for (const ProgramStep& step : program.steps) {
@@ -90,7 +104,9 @@ bool InvariantAlong(const Program& program, const Topology& topology,
     const bool along =
         (step.kind == StepKind::kHop && step.axis == axis) ||
         (step.kind == StepKind::kFar && program.routes[step.detail][axis] != 0);
-    if (along && !topology.axes()[axis].wrap) return false;
+    if (along && topology.axes()[axis].ici && !topology.axes()[axis].wrap) {
+      return false;
+    }
   }
   return true;
 }

@@ -129,9 +129,12 @@ std::uint64_t CountSlots(const Program& program, const FoldedGrid& grid);
 // included, without building it.
 std::uint64_t CountTransfers(const Program& program, const Topology& topology);
 
+// Whether some step goes from slice to slice.
+bool UsesDcn(const Program& program, const Topology& topology);
+
 // Whether translation by one along the axis leaves the program unchanged, so
 // that the axis can fold: no step is tied to a coordinate of it, and it wraps
-// if any step uses its links.
+// if any step uses its links. All slices are alike.
 bool InvariantAlong(const Program& program, const Topology& topology, int axis);
 
 }  // namespace podsim

@@ -114,8 +114,9 @@ struct Program {
   std::vector<ProgramStep> steps;
   std::vector<ProgramPattern> patterns;
   std::vector<ChunkItem> items;
-  std::vector<Coordinates> routes;  // hops of far steps: x first, then y, ..
-  std::vector<Seconds> durations;   // of computes
+  // Hops of far steps: x first, then y, ..; to another slice: over DCN at once.
+  std::vector<Coordinates> routes;
+  std::vector<Seconds> durations;  // of computes
   std::vector<After> after;
   ChunkSplit split;
   ChunkFlow flow;
@@ -140,7 +141,8 @@ class ProgramBuilder {
   void Everywhere();
   StepId Send(int lane, int axis, Sign sign, PatternId pattern, Mode mode,
               std::span<const After> after);
-  // So many hops along every axis, all of which wrap: x first, then y, ..
+  // So many hops along every axis, all of which wrap: x first, then y, ..; or
+  // over DCN so many slices on, around.
   StepId SendFar(int lane, const Coordinates& hops, PatternId pattern,
                  Mode mode, std::span<const After> after);
   // Adds what arrived here by the scratch step, which it waits for.

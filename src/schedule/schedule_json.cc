@@ -30,8 +30,8 @@ class Reader {
     }
     CheckPayload();
     const Topology& topology = file_.slice.topology;
-    for (std::uint32_t id = 0; id < topology.link_ids(); ++id) {
-      if (topology.Exists(LinkId(id))) {
+    for (std::uint32_t id = 0; id < topology.port_ids(); ++id) {
+      if (topology.IsPort(LinkId(id)) || topology.Exists(LinkId(id))) {
         links_.emplace(topology.NameOf(LinkId(id)), LinkId(id));
       }
     }

@@ -120,7 +120,29 @@ class Replay {
     }
   }
 
+  bool UsesPorts(OpId op) const {
+    return std::ranges::any_of(schedule_.route(op), [&](LinkId link) {
+      return link.value() < topology_.port_ids() && topology_.IsPort(link);
+    });
+  }
+
+  // To another slice: out of the host and into the other, and nothing else.
+  void CheckDcnRoute(OpId op) {
+    const ChipId src = schedule_.src(op), dst = schedule_.dst(op);
+    const auto route = schedule_.route(op);
+    if (topology_.SliceOf(src) != topology_.SliceOf(dst) && route.size() == 2 &&
+        route[0] == topology_.PortOut(src) &&
+        route[1] == topology_.PortIn(dst)) {
+      return;
+    }
+    violations_.Add(OpText(op.value()) + ": a route over DCN is " +
+                    topology_.NameOf(topology_.PortOut(src)) + ", then " +
+                    topology_.NameOf(topology_.PortIn(dst)) +
+                    ", from one slice to another");
+  }
+
   void CheckRoute(OpId op) {
+    if (topology_.dcn() && UsesPorts(op)) return CheckDcnRoute(op);
     ChipId at = schedule_.src(op);
     for (const LinkId link : schedule_.route(op)) {
       if (link.value() >= topology_.link_ids() || !topology_.Live(link)) {

@@ -56,13 +56,16 @@ std::vector<LinkUse> MeasureLinks(const Schedule& schedule,
     if (bytes[id] == 0) continue;
     const double full_rate =
         static_cast<double>(bytes[id]) / network.BandwidthOf(LinkId(id));
+    const LinkId link = grid ? grid->Representative(LinkId(id)) : LinkId(id);
+    // Folded, a port is one chip's share of it.
+    const int shares =
+        grid && topology.IsPort(link) ? topology.ChipsOf(link) : 1;
     uses.push_back(
-        {.link = topology.NameOf(grid ? grid->Representative(LinkId(id))
-                                      : LinkId(id)),
-         .bytes = bytes[id],
+        {.link = topology.NameOf(link),
+         .bytes = bytes[id] * shares,
          .busy_s = flows.empty() ? full_rate : Union(std::move(flows[id])),
          .utilisation = seconds > 0 ? full_rate / seconds : 0,
-         .links = grid ? grid->chips_per_site() : 1});
+         .links = (grid ? grid->chips_per_site() : 1) / shares});
   }
   std::stable_sort(uses.begin(), uses.end(),
                    [](const LinkUse& a, const LinkUse& b) {

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "collective/groups.h"
 #include "cost/closed_form.h"
 #include "engine/engine.h"
 #include "schedule/instantiate.h"
@@ -83,6 +84,18 @@ Verdict ProveByOrbit(const LoweredCollective& lowered,
   return {.ok = true, .method = "orbit", .reason = {}};
 }
 
+// The chips of every host do the same, so that each has its share of the NIC.
+bool HostsFold(const Fold& fold, const Topology& topology) {
+  for (int axis = 0; axis < topology.ici_axes(); ++axis) {
+    const int host = topology.dcn()->host[axis];
+    if (host > 1 &&
+        (fold.periods[axis] > 1 || topology.axes()[axis].size % host != 0)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 // The axes that translations of the program leave alone, folded; nullopt if the
 // links differ or nothing folds.
 std::optional<Fold> FoldOf(const Program& program, const Topology& topology) {
@@ -93,6 +106,9 @@ std::optional<Fold> FoldOf(const Program& program, const Topology& topology) {
     }
   }
   if (!topology.uniform() || !FoldsAnything(topology, fold)) {
+    return std::nullopt;
+  }
+  if (UsesDcn(program, topology) && !HostsFold(fold, topology)) {
     return std::nullopt;
   }
   return fold;
@@ -190,7 +206,8 @@ std::optional<double> EstimateTime(const LoweringSpec& spec,
 bool CannotWin(const LoweringSpec& spec, const Collective& collective,
                const Slice& slice, const std::optional<double>& best) {
   const Lowering* row = FindLowering(spec.name);
-  if (row->at_least == nullptr || !best || !slice.topology.is_grid()) {
+  if (row->at_least == nullptr || !best || !slice.topology.is_grid() ||
+      SpansSlices(collective, slice.topology)) {
     return false;
   }
   const LoweringSpec resolved = Resolve(spec, collective, slice);
@@ -290,7 +307,8 @@ FoldChoice ChooseFold(const LoweredCollective& lowered, const Slice& slice,
   } else if (!choice.fold) {
     choice.reason =
         "no axis has more than one chip and is invariant under translation "
-        "(lines and unwrapped axes are not)";
+        "(lines and unwrapped axes are not; nor are hosts whose chips share a "
+        "NIC but do not all do the same)";
   } else if (choice.payload != payload && mode == FoldMode::kAuto) {
     choice.reason = "the " +
                     std::to_string(GroupSize(*lowered.program, topology)) +

@@ -211,8 +211,8 @@ void SetTraffic(const Schedule& schedule, const Slice& slice,
   const Topology& topology = slice.topology;
   std::optional<FoldedGrid> grid;
   if (fold) grid.emplace(topology, *fold);
-  std::vector<std::int64_t> bytes(grid ? grid->link_ids()
-                                       : topology.link_ids());
+  std::vector<std::int64_t> bytes(grid ? grid->port_ids()
+                                       : topology.port_ids());
   std::int64_t byte_hops = 0;
   for (std::uint32_t id = 0; id < schedule.size(); ++id) {
     if (schedule.kind(OpId(id)) != OpKind::kTransfer) continue;
@@ -227,6 +227,7 @@ void SetTraffic(const Schedule& schedule, const Slice& slice,
   for (std::uint32_t id = 0; id < bytes.size(); ++id) {
     if (bytes[id] == 0) continue;
     const LinkId link = grid ? grid->Representative(LinkId(id)) : LinkId(id);
+    if (grid && topology.IsPort(link)) bytes[id] *= topology.ChipsOf(link);
     point.max_link_bytes = std::max(*point.max_link_bytes, bytes[id]);
     const double busy = (Bytes(bytes[id]) / topology.Bandwidth(link)).value();
     if (busy <= busiest) continue;

@@ -153,15 +153,18 @@ class StepSimulation {
         compute += times * op.duration.value();
         continue;
       }
+      // What may go over links or ports does not add to what needs links.
+      const bool over_dcn = SpansSlices(*op.collective, slice_.topology);
       for (const auto& [name, seconds] :
            result.collectives[collective++].alone.bounds) {
         if (name != "chip") continue;
         if (!op.async) sync_chip += times * seconds;
+        if (over_dcn) continue;
         chip += times * std::max(0.0, seconds - start);
       }
       const double traffic = TotalTrafficTime(*op.collective, slice_).value();
       if (!op.async) sync_links += times * traffic;
-      links += times * traffic;
+      if (!over_dcn) links += times * traffic;
     }
     const double by_chip = std::max(compute + sync_chip, chip);
     const double by_links = std::max(compute + sync_links, links);

@@ -24,7 +24,6 @@ SliceRequest RequestSlice(const SweepPoint& point) {
 
 std::vector<int> GroupAxes(const SweepPoint& point, const Topology& topology) {
   if (!point.axes.empty()) return ParseAxes(point.axes, topology, "axes");
-  RequireOneSlice(topology, "slice");
   return AllAxes(topology);
 }
 
@@ -98,6 +97,7 @@ SweepResult RunPoint(const SweepPoint& point, const SimOptions& options) {
   const Collective collective{.kind = *point.collective,
                               .payload = point.payload,
                               .axes = GroupAxes(point, slice.topology)};
+  RequireDcn(collective, slice.topology, "slice");
   RequireCountable(collective, slice.topology, "bytes");
   const std::string& lowering = point.lowerings.at(0);
   std::optional<LoweringSpec> spec;

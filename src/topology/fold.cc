@@ -16,7 +16,9 @@ bool FoldsAnything(const Topology& topology, const Fold& fold) {
 }
 
 FoldedGrid::FoldedGrid(const Topology& topology, const Fold& fold)
-    : ici_axes_(topology.ici_axes()) {
+    : ici_axes_(topology.ici_axes()),
+      topology_(&topology),
+      folds_nothing_(!FoldsAnything(topology, fold)) {
   CHECK(fold.periods.size() == topology.axes().size());
   std::uint32_t chip_stride = 1;
   for (std::size_t a = 0; a < fold.periods.size(); ++a) {
@@ -33,10 +35,10 @@ FoldedGrid::FoldedGrid(const Topology& topology, const Fold& fold)
   // The twist shifts by multiples of the short size.
   for (int a = 0; topology.twisted() && a < ici_axes_; ++a) {
     for (int b = 0; b < ici_axes_; ++b) {
-      if (topology.axes()[b].size % fold.periods[a] != 0) twisted_ = &topology;
+      if (topology.axes()[b].size % fold.periods[a] != 0) twisted_ = true;
     }
   }
-  CHECK(twisted_ == nullptr || !FoldsAnything(topology, fold))
+  CHECK(!twisted_ || folds_nothing_)
       << "the fold of a twisted slice would lose the twist";
   chips_per_site_ = topology.chips() / sites_;
 }
@@ -59,8 +61,8 @@ std::uint32_t FoldedGrid::SiteAt(const Coordinates& coordinates) const {
 
 std::uint32_t FoldedGrid::Translate(std::uint32_t site,
                                     const Coordinates& hops) const {
-  if (twisted_ != nullptr) {
-    return twisted_->Translate(ChipId(site), hops).value();
+  if (twisted_) {
+    return topology_->Translate(ChipId(site), hops).value();
   }
   for (std::size_t a = 0; a < periods_.size(); ++a) {
     if (hops[a] == 0) continue;
@@ -81,6 +83,12 @@ ChipId FoldedGrid::Representative(std::uint32_t site) const {
 }
 
 LinkId FoldedGrid::Representative(LinkId folded) const {
+  if (folds_nothing_) return folded;
+  if (folded.value() >= link_ids()) {
+    const std::uint32_t port = folded.value() - link_ids();
+    const ChipId chip = Representative(port / 2);
+    return port % 2 == 0 ? topology_->PortOut(chip) : topology_->PortIn(chip);
+  }
   const std::uint32_t ports = 2 * ici_axes_;
   const ChipId chip = Representative(folded.value() / ports);
   return LinkId(chip.value() * ports + folded.value() % ports);

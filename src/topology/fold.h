@@ -24,21 +24,37 @@ bool FoldsAnything(const Topology& topology, const Fold& fold);
 class FoldedGrid {
  public:
   // Each period must divide the size of its axis. Of a twisted slice all
-  // must divide the short size, or fold nothing; it must outlive the grid.
+  // must divide the short size, or fold nothing. The topology must outlive it.
   FoldedGrid(const Topology& topology, const Fold& fold);
 
   std::uint32_t sites() const { return sites_; }
   std::uint32_t chips_per_site() const { return chips_per_site_; }
   std::uint32_t link_ids() const { return sites_ * 2 * ici_axes_; }
+  // Links and ports. What folds has ports of its own at every site, each of one
+  // chip's share of the NIC: all chips of a host do the same.
+  std::uint32_t port_ids() const {
+    return folds_nothing_ ? topology_->port_ids() : link_ids() + 2 * sites_;
+  }
+  LinkId PortOut(std::uint32_t site) const {
+    return folds_nothing_ ? topology_->PortOut(ChipId(site))
+                          : LinkId(link_ids() + 2 * site);
+  }
+  LinkId PortIn(std::uint32_t site) const {
+    return folds_nothing_ ? topology_->PortIn(ChipId(site))
+                          : LinkId(link_ids() + 2 * site + 1);
+  }
   int period(int axis) const { return periods_[axis]; }
   int axes() const { return static_cast<int>(periods_.size()); }
+  int SlicesAxis() const {  // -1: one slice
+    return axes() > ici_axes_ ? ici_axes_ : -1;
+  }
 
   Coordinates CoordinatesOf(std::uint32_t site) const;
   std::uint32_t SiteAt(const Coordinates& coordinates) const;
   // One hop along a link that exists in the slice.
   std::uint32_t Neighbour(std::uint32_t site, int axis, Sign sign) const {
-    if (twisted_ != nullptr) {
-      return twisted_->Neighbour(ChipId(site), axis, sign)->value();
+    if (twisted_) {
+      return topology_->Neighbour(ChipId(site), axis, sign)->value();
     }
     const std::uint32_t at = site / strides_[axis] % periods_[axis];
     const std::uint32_t last = periods_[axis] - 1;
@@ -68,7 +84,9 @@ class FoldedGrid {
   int ici_axes_ = 0;
   std::uint32_t sites_ = 1;
   std::uint32_t chips_per_site_ = 1;
-  const Topology* twisted_ = nullptr;  // where it matters
+  const Topology* topology_;
+  bool twisted_ = false;  // and it matters
+  bool folds_nothing_ = false;
 };
 
 }  // namespace podsim

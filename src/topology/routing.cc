@@ -61,12 +61,11 @@ std::optional<std::vector<LinkId>> SmallestShortest(const Topology& topology,
 std::optional<std::vector<LinkId>> Route(const Topology& topology, ChipId from,
                                          ChipId to, TieRule tie) {
   if (from == to) return std::vector<LinkId>{};
+  if (topology.SliceOf(from) != topology.SliceOf(to)) {
+    if (!topology.dcn()) return std::nullopt;
+    return std::vector{topology.PortOut(from), topology.PortIn(to)};
+  }
   if (topology.is_grid() && topology.healthy() && !topology.twisted()) {
-    const bool same_slice =
-        topology.slices() == 1 ||
-        topology.CoordinatesOf(from)[topology.axes().size() - 1] ==
-            topology.CoordinatesOf(to)[topology.axes().size() - 1];
-    if (!same_slice) return std::nullopt;
     return DimensionOrder(topology, from, to, tie);
   }
   return SmallestShortest(topology, from, to);

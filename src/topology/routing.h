@@ -19,7 +19,8 @@ enum class TieRule {
 // The minimal route of a multi-hop message, link by link. Dimension order x, y,
 // z on a healthy untwisted grid, per axis the shorter way; else the
 // breadth-first path that is lexicographically smallest by (axis, + before -),
-// or by link id without axes. Empty if from == to; nullopt if there is no way.
+// or by link id without axes. To another slice: out of one host and into the
+// other. Empty if from == to; nullopt if there is no way.
 std::optional<std::vector<LinkId>> Route(const Topology& topology, ChipId from,
                                          ChipId to, TieRule tie);
 

@@ -179,6 +179,39 @@ GridRequest ParseSpec(const SliceRequest& request) {
   return grid;
 }
 
+// The chips of a host along every axis: as the generation has them or, of
+// another number, at most two along x, then y, then z.
+std::array<int, 3> HostBlock(const Generation& generation, int chips,
+                             const Shape& shape) {
+  std::array<int, 3> block = {1, 1, 1};
+  int known = 1;
+  for (const int size : generation.host_shape) known *= size;
+  if (!generation.host_shape.empty() && known == chips) {
+    std::copy(generation.host_shape.begin(), generation.host_shape.end(),
+              block.begin());
+    return block;
+  }
+  int left = chips;
+  for (std::size_t a = 0; a < shape.size() && left > 1; ++a) {
+    const bool last = a + 1 == shape.size();
+    block[a] = last || a > 0 ? left : (left % 2 == 0 ? 2 : 1);
+    block[a] = std::min(block[a], shape[a]);
+    left = (left + block[a] - 1) / block[a];
+  }
+  return block;
+}
+
+// How several slices reach each other, if that is known.
+void JoinSlices(const Generation& generation, Slice& slice) {
+  const Parameters& parameters = slice.parameters;
+  if (slice.topology.slices() == 1 || !parameters.dcn_bandwidth) return;
+  slice.topology.SetDcn(
+      {.bandwidth = *parameters.dcn_bandwidth,
+       .latency = parameters.dcn_latency.value_or(Seconds(0)),
+       .host = HostBlock(generation, parameters.host_chips.value_or(1),
+                         slice.shape)});
+}
+
 }  // namespace
 
 void ApplyOverrides(Parameters& parameters, const SliceRequest& request,
@@ -235,14 +268,16 @@ Slice MakeGridSlice(const GridRequest& asked, const SliceRequest& request,
                        " chips, more than the largest job of " +
                        std::to_string(generation.warn_above_chips));
   }
-  return Slice{.spec = CanonicalSpec(generation, grid, wrap),
-               .generation = generation.name,
-               .shape = grid.shape,
-               .topology = Topology::MakeGrid(std::move(axes), grid.twisted,
-                                              parameters.ici_bandwidth,
-                                              parameters.ici_hop_latency),
-               .parameters = parameters,
-               .warnings = warnings};
+  Slice slice{.spec = CanonicalSpec(generation, grid, wrap),
+              .generation = generation.name,
+              .shape = grid.shape,
+              .topology = Topology::MakeGrid(std::move(axes), grid.twisted,
+                                             parameters.ici_bandwidth,
+                                             parameters.ici_hop_latency),
+              .parameters = parameters,
+              .warnings = warnings};
+  JoinSlices(generation, slice);
+  return slice;
 }
 
 Slice MakeSlice(const SliceRequest& request) {

@@ -1,5 +1,6 @@
 #include "topology/topology.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "base/check.h"
@@ -9,6 +10,7 @@ namespace podsim {
 namespace {
 
 constexpr char kAxisLetters[] = "xyz";
+constexpr char kPort[] = ":dcn";
 
 std::optional<int> ParseWhole(std::string_view text) {
   int value = 0;
@@ -62,6 +64,61 @@ int Topology::slices() const {
   return is_grid() && !axes_.back().ici ? axes_.back().size : 1;
 }
 
+int Topology::SliceOf(ChipId chip) const {
+  return static_cast<int>(chip.value()) / (chips_ / slices());
+}
+
+int Topology::HostsAlong(int axis) const {
+  if (!axes_[axis].ici) return axes_[axis].size;
+  return (axes_[axis].size + dcn_->host[axis] - 1) / dcn_->host[axis];
+}
+
+int Topology::hosts() const {
+  if (!dcn_) return 0;
+  int hosts = 1;
+  for (std::size_t a = 0; a < axes_.size(); ++a) {
+    hosts *= HostsAlong(static_cast<int>(a));
+  }
+  return hosts;
+}
+
+int Topology::HostOf(ChipId chip) const {
+  const Coordinates at = CoordinatesOf(chip);
+  int host = 0;
+  for (int a = static_cast<int>(axes_.size()); a-- > 0;) {
+    const int along = axes_[a].ici ? at[a] / dcn_->host[a] : at[a];
+    host = host * HostsAlong(a) + along;
+  }
+  return host;
+}
+
+LinkId Topology::PortOut(ChipId chip) const {
+  return LinkId(link_ids() + 2 * HostOf(chip));
+}
+
+LinkId Topology::PortIn(ChipId chip) const {
+  return LinkId(link_ids() + 2 * HostOf(chip) + 1);
+}
+
+ChipId Topology::FirstChipOf(LinkId port) const {
+  int rest = static_cast<int>(port.value() - link_ids()) / 2;
+  Coordinates at{};
+  for (int a = 0; a < static_cast<int>(axes_.size()); ++a) {
+    at[a] = rest % HostsAlong(a) * (axes_[a].ici ? dcn_->host[a] : 1);
+    rest /= HostsAlong(a);
+  }
+  return ChipAt(at);
+}
+
+int Topology::ChipsOf(LinkId port) const {
+  const Coordinates first = CoordinatesOf(FirstChipOf(port));
+  int chips = 1;
+  for (int a = 0; a < ici_axes_; ++a) {
+    chips *= std::min(dcn_->host[a], axes_[a].size - first[a]);
+  }
+  return chips;
+}
+
 Coordinates Topology::CoordinatesOf(ChipId chip) const {
   Coordinates coordinates{};
   std::uint32_t rest = chip.value();
@@ -110,7 +167,7 @@ ChipId Topology::Translate(ChipId chip, const Coordinates& hops) const {
     at[a] += hops[a];
     const int rounds = (at[a] < 0 ? at[a] - size + 1 : at[a]) / size;
     at[a] -= rounds * size;
-    for (int b = 0; twisted_ && b < ici_axes_; ++b) {
+    for (int b = 0; twisted_ && axes_[a].ici && b < ici_axes_; ++b) {
       if (b != static_cast<int>(a)) twist[b] += rounds * size;
     }
   }
@@ -179,6 +236,7 @@ LinkId Topology::Reverse(LinkId link) const {
 }
 
 BytesPerSecond Topology::Bandwidth(LinkId link) const {
+  if (IsPort(link)) return ChipsOf(link) * dcn_->bandwidth;
   const BytesPerSecond built =
       is_grid() ? bandwidth_ : cables_[link.value() / 2].bandwidth;
   const auto found = overrides_.find(link.value());
@@ -186,6 +244,7 @@ BytesPerSecond Topology::Bandwidth(LinkId link) const {
 }
 
 Seconds Topology::Latency(LinkId link) const {
+  if (IsPort(link)) return 0.5 * dcn_->latency;
   return is_grid() ? latency_ : cables_[link.value() / 2].latency;
 }
 
@@ -220,6 +279,10 @@ std::string Topology::NameOf(LinkId link) const {
   if (!is_grid()) {
     return NameOf(Source(link)) + "-" + NameOf(Target(link));
   }
+  if (IsPort(link)) {
+    const bool out = (link.value() - link_ids()) % 2 == 0;
+    return NameOf(FirstChipOf(link)) + kPort + (out ? "+" : "-");
+  }
   return NameOf(Source(link)) + ":" + kAxisLetters[AxisOf(link)] +
          (SignOf(link) == Sign::kPlus ? "+" : "-");
 }
@@ -249,12 +312,16 @@ std::optional<LinkId> Topology::FindLink(const std::string& name) const {
     return std::nullopt;
   }
   const auto colon = name.find(':');
-  if (colon == std::string::npos || name.size() != colon + 3) {
-    return std::nullopt;
-  }
+  if (colon == std::string::npos) return std::nullopt;
   const auto chip = FindChip(name.substr(0, colon));
-  const char sign = name[colon + 2];
+  const char sign = name.back();
   if (!chip || (sign != '+' && sign != '-')) return std::nullopt;
+  if (dcn_ && name.substr(colon, name.size() - colon - 1) == kPort) {
+    const LinkId port = sign == '+' ? PortOut(*chip) : PortIn(*chip);
+    if (FirstChipOf(port) != *chip) return std::nullopt;
+    return port;
+  }
+  if (name.size() != colon + 3) return std::nullopt;
   for (int axis = 0; axis < ici_axes_; ++axis) {
     if (name[colon + 1] != kAxisLetters[axis]) continue;
     const LinkId link =

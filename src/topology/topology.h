@@ -39,6 +39,16 @@ struct Cable {
   Seconds latency;
 };
 
+// How the slices of a multislice are joined: every host has one full-duplex NIC
+// onto a fabric that never blocks. Hosts are blocks of chips that share the
+// NIC; a block cut short by the border of the slice has a NIC for its chips
+// only.
+struct Dcn {
+  BytesPerSecond bandwidth;             // of a host's NIC, per chip, each way
+  Seconds latency;                      // from chip to chip
+  std::array<int, 3> host = {1, 1, 1};  // chips along every axis
+};
+
 // The chips of a slice (or of several equal slices) and their ICI links.
 //
 // A *grid* is a torus, mesh, mixed or twisted slice: chips are numbered x
@@ -47,6 +57,11 @@ struct Cable {
 // torus, a step that leaves axis a adds size[a] to every coordinate, each
 // modulo its own size (TPU v4, ISCA 2023). An axis of size 2 is one cable, or
 // two parallel ones if it wraps; links of a grid are computed, not stored.
+//
+// With DCN, every host also has two *ports*, the directions of its NIC, as
+// links of their own after those of ICI: link_ids() + 2 * host + (0 for out, 1
+// for in). A message to another slice takes two of them, out and in; ports have
+// no source and no target chip, and count as links only where it says so.
 //
 // An *explicit* topology is a list of cables; cable k has links 2k (a to b) and
 // 2k+1 (b to a) and no axes.
@@ -63,6 +78,7 @@ class Topology {
   const std::vector<GridAxis>& axes() const { return axes_; }  // grid only
   int ici_axes() const { return ici_axes_; }
   int slices() const;
+  int SliceOf(ChipId chip) const;
   const std::vector<Cable>& cables() const { return cables_; }
 
   Coordinates CoordinatesOf(ChipId chip) const;
@@ -73,6 +89,18 @@ class Topology {
   ChipId Translate(ChipId chip, const Coordinates& hops) const;
 
   std::uint32_t link_ids() const;  // ids are 0 .. link_ids()-1
+  // Of several slices; nullopt: they cannot reach each other.
+  void SetDcn(const Dcn& dcn) { dcn_ = dcn; }
+  const std::optional<Dcn>& dcn() const { return dcn_; }
+  int hosts() const;  // of all slices; 0 without DCN
+  // Ids of links and ports are 0 .. port_ids()-1.
+  std::uint32_t port_ids() const { return link_ids() + 2 * hosts(); }
+  bool IsPort(LinkId link) const { return link.value() >= link_ids(); }
+  LinkId PortOut(ChipId chip) const;
+  LinkId PortIn(ChipId chip) const;
+  ChipId FirstChipOf(LinkId port) const;  // of its host
+  int ChipsOf(LinkId port) const;         // that share it
+
   LinkId LinkAt(ChipId chip, int axis, Sign sign) const;
   bool Exists(LinkId link) const;  // a cable is there, perhaps dead
   bool Live(LinkId link) const;    // exists, and it and both ends are alive
@@ -82,8 +110,8 @@ class Topology {
   // Axis and sign of a grid's link.
   int AxisOf(LinkId link) const;
   Sign SignOf(LinkId link) const;
-  BytesPerSecond Bandwidth(LinkId link) const;
-  Seconds Latency(LinkId link) const;
+  BytesPerSecond Bandwidth(LinkId link) const;  // or port
+  Seconds Latency(LinkId link) const;           // half that of DCN: a port
 
   // Faults.
   void Kill(LinkId link);
@@ -121,7 +149,8 @@ class Topology {
     }
   }
 
-  // "1,2,3" (as many numbers as axes) or "7"; "1,2,3:x+" or "0-1".
+  // "1,2,3" (as many numbers as axes) or "7"; "1,2,3:x+" or "0-1"; of ports the
+  // first chip of the host: "0,0,0,1:dcn+" (out), "0,0,0,1:dcn-" (in).
   std::string NameOf(ChipId chip) const;
   std::string NameOf(LinkId link) const;
   std::optional<LinkId> FindLink(const std::string& name) const;
@@ -129,6 +158,8 @@ class Topology {
 
  private:
   Topology() = default;
+  int HostsAlong(int axis) const;
+  int HostOf(ChipId chip) const;
 
   std::vector<GridAxis> axes_;
   int ici_axes_ = 0;
@@ -138,6 +169,7 @@ class Topology {
   Seconds latency_;
   std::vector<Cable> cables_;
   std::vector<std::vector<std::uint32_t>> links_from_;  // explicit only
+  std::optional<Dcn> dcn_;
   // Rate factor of links that are not as built; 0: dead.
   std::unordered_map<std::uint32_t, double> overrides_;
   std::unordered_map<std::uint32_t, bool> dead_chips_;

@@ -280,9 +280,7 @@ class Reader {
         .payload = json.Get("bytes").AsBytes(),
         .axes = AllAxes(topology)};
     ReadParties(json, collective);
-    const bool all = !json.Find("axes") && !json.Find("groups") &&
-                     !json.Find("shift") && !json.Find("pairs");
-    if (all) RequireOneSlice(topology, json.where());
+    RequireDcn(collective, topology, json.where());
     RequireCountable(collective, topology, json.Get("bytes").where());
     if (const auto async = json.Find("async")) op.async = async->AsBool();
     if (const auto lowering = json.Find("lowering")) {
