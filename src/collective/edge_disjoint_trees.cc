@@ -10,7 +10,7 @@ namespace podsim {
 namespace {
 
 // Chips among which trees are searched for; on tori they need no search.
-constexpr std::size_t kMostSearched = 1024;
+constexpr std::size_t kMostSearched = 2048;
 // `chunks` by default gives no more, unless 1 chunk does: 2 GB, 10 s.
 constexpr std::uint64_t kMostTransfers = 16'000'000;
 
@@ -35,25 +35,6 @@ Search SearchOf(const Collective& collective, const Topology& topology) {
   return search;
 }
 
-// The most trees that fit into every group.
-int MostTrees(const Collective& collective, const Topology& topology) {
-  if (AreTori(collective, topology)) {
-    return 2 * static_cast<int>(ActiveAxes(collective, topology).size());
-  }
-  thread_local Memo<int> memo(/*most=*/4);
-  const Search search = SearchOf(collective, topology);
-  return *memo.At(search.key, [&] {
-    std::optional<int> most;
-    for (std::size_t g = 0; g < search.groups.size(); ++g) {
-      const int ranks = static_cast<int>(search.groups[g].size());
-      if (ranks == 1) continue;
-      const int trees = MostOutTrees(search.arcs[g], ranks, search.root);
-      most = std::min(most.value_or(trees), trees);
-    }
-    return most.value_or(1);
-  });
-}
-
 // Of every group; the deepest first, as the first part of the payload is never
 // smaller than another.
 struct Packing {
@@ -61,40 +42,69 @@ struct Packing {
   int depth = 0;
 };
 
-Packing Pack(const Search& search, int count, const Topology& topology) {
+std::optional<Packing> Pack(const Search& search, int count,
+                            const Topology& topology) {
   Packing packing;
   for (std::size_t g = 0; g < search.groups.size(); ++g) {
     const int ranks = static_cast<int>(search.groups[g].size());
     const std::vector<Arc>& arcs = search.arcs[g];
+    const auto packed = PackOutTrees(arcs, ranks, search.root, count);
+    if (!packed) return std::nullopt;
     std::vector<Tree> trees;
-    for (const ArcTree& tree : PackOutTrees(arcs, ranks, search.root, count)) {
+    for (const ArcTree& tree : *packed) {
       trees.push_back(MakeTree(tree, arcs, topology));
     }
     SortByDepth(trees);
-    packing.depth = std::max(packing.depth, Depth(trees[0].parent));
+    if (count > 0) {
+      packing.depth = std::max(packing.depth, Depth(trees[0].parent));
+    }
     packing.trees.push_back(std::move(trees));
   }
   return packing;
 }
 
-std::shared_ptr<const Packing> PackingOf(const Collective& collective,
-                                         const Topology& topology, int count) {
-  thread_local Memo<Packing> memo(/*most=*/4);
+// nullopt: so many do not fit.
+std::shared_ptr<const std::optional<Packing>> PackingOf(
+    const Collective& collective, const Topology& topology, int count) {
+  thread_local Memo<std::optional<Packing>> memo(/*most=*/4);
   Search search = SearchOf(collective, topology);
   search.key.push_back(static_cast<std::uint32_t>(count));
   return memo.At(search.key, [&] { return Pack(search, count, topology); });
 }
 
+// The most trees that fit into every group. Packing them is a quicker test than
+// counting paths.
+int MostTrees(const Collective& collective, const Topology& topology) {
+  if (AreTori(collective, topology)) {
+    return 2 * static_cast<int>(ActiveAxes(collective, topology).size());
+  }
+  const Search search = SearchOf(collective, topology);
+  const auto fewest = [&](auto trees_of) {
+    std::optional<int> most;
+    for (std::size_t g = 0; g < search.groups.size(); ++g) {
+      const int ranks = static_cast<int>(search.groups[g].size());
+      if (ranks == 1) continue;
+      const int trees = trees_of(search.arcs[g], ranks, search.root);
+      most = std::min(most.value_or(trees), trees);
+    }
+    return most.value_or(1);
+  };
+  const int expected = fewest(FewestArcsIn);
+  if (*PackingOf(collective, topology, expected)) return expected;
+  thread_local Memo<int> memo(/*most=*/4);
+  return *memo.At(search.key, [&] { return fewest(MostOutTrees); });
+}
+
 int DepthOf(const Collective& collective, const Topology& topology, int count) {
   return AreTori(collective, topology)
              ? TorusDepth(collective, topology, count)
-             : PackingOf(collective, topology, count)->depth;
+             : PackingOf(collective, topology, count)->value().depth;
 }
 
 Trees TreesOf(const Collective& collective, const Topology& topology,
               int count) {
   if (!AreTori(collective, topology)) {
-    return PackingOf(collective, topology, count)->trees;
+    return PackingOf(collective, topology, count)->value().trees;
   }
   const auto groups = GroupsOf(collective, topology);
   const int root = RootRank(collective, groups);
@@ -178,7 +188,7 @@ Lowering EdgeDisjointTreesLowering() {
           .parameters = {"chunks", "trees"},
           .kinds = {CollectiveKind::kBroadcast, CollectiveKind::kReduce},
           .preconditions =
-              "groups connected by their own chips; 1024 in all, if "
+              "groups connected by their own chips; 2048 in all, if "
               "not healthy tori",
           .time = "(e + k - 1)(a + S/(tkB)), e = depth, t trees, k chunks",
           .source = "Edmonds 1973, Lovasz 1976; optimal as k grows",

@@ -1,11 +1,10 @@
 #include "collective/out_trees.h"
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <queue>
 #include <utility>
-
-#include "base/check.h"
 
 namespace podsim {
 namespace {
@@ -92,9 +91,10 @@ class Paths {
 // Grows one tree; `after` trees must still fit into the arcs it leaves. Only
 // sets of ranks with the head of an arc and neither its tail nor the root lose
 // by taking it, so paths from those two to the head are all that must be
-// counted; an arc once refused stays so as fewer are left.
-ArcTree GrowTree(const std::vector<Arc>& arcs, int ranks, int root, int after,
-                 Paths& paths) {
+// counted; an arc once refused stays so as fewer are left. nullopt: they did
+// not fit to begin with.
+std::optional<ArcTree> GrowTree(const std::vector<Arc>& arcs, int ranks,
+                                int root, int after, Paths& paths) {
   ArcTree tree(ranks, -1);
   std::vector<bool> found(ranks);
   // (depth of the tail, arc), the smallest first.
@@ -108,7 +108,7 @@ ArcTree GrowTree(const std::vector<Arc>& arcs, int ranks, int root, int after,
   };
   add(root, 0);
   for (int joined = 1; joined < ranks;) {
-    CHECK(!next.empty()) << "fewer trees fit than were asked for";
+    if (next.empty()) return std::nullopt;
     const auto [depth, best] = next.top();
     next.pop();
     const Arc& arc = arcs[best];
@@ -125,24 +125,153 @@ ArcTree GrowTree(const std::vector<Arc>& arcs, int ranks, int root, int after,
   return tree;
 }
 
+// Edges from the root to every rank, and from it to the farthest one below it.
+struct Levels {
+  std::vector<int> depth;
+  std::vector<int> height;
+  int deepest = 0;
+};
+
+Levels LevelsOf(const ArcTree& tree, const std::vector<Arc>& arcs, int root) {
+  const std::size_t ranks = tree.size();
+  std::vector<std::vector<int>> children(ranks);
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    if (tree[rank] < 0) continue;
+    children[arcs[tree[rank]].from].push_back(static_cast<int>(rank));
+  }
+  Levels levels{.depth = std::vector<int>(ranks),
+                .height = std::vector<int>(ranks)};
+  std::vector<int> order = {root};
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    for (const int child : children[order[k]]) {
+      levels.depth[child] = levels.depth[order[k]] + 1;
+      order.push_back(child);
+    }
+  }
+  for (std::size_t k = order.size() - 1; k > 0; --k) {
+    int& height = levels.height[arcs[tree[order[k]]].from];
+    height = std::max(height, levels.height[order[k]] + 1);
+  }
+  levels.deepest = levels.depth[order.back()];
+  return levels;
+}
+
+// Makes packed trees less deep: a rank above the deepest ones of a tree enters
+// by another arc, nearer to the root, and the tree that had that arc takes the
+// old one where it gets less deep than `most` all the same. Every exchange
+// leaves fewer ranks that are deepest.
+class Flattening {
+ public:
+  Flattening(const std::vector<Arc>& arcs, int root,
+             std::vector<ArcTree>& trees)
+      : arcs_(arcs), root_(root), trees_(trees), into_(trees[0].size()) {
+    for (std::size_t k = 0; k < arcs.size(); ++k) {
+      into_[arcs[k].to].push_back(static_cast<int>(k));
+    }
+    for (const ArcTree& tree : trees) {
+      levels_.push_back(LevelsOf(tree, arcs, root));
+    }
+  }
+
+  void Run() {
+    bool better = true;
+    while (better) {
+      most_ = 0;
+      for (const Levels& levels : levels_) {
+        most_ = std::max(most_, levels.deepest);
+      }
+      better = false;
+      for (std::size_t t = 0; t < trees_.size(); ++t) better |= Lift(t);
+    }
+  }
+
+ private:
+  bool Lift(std::size_t t) {
+    bool better = false;
+    for (std::size_t rank = 0; rank < into_.size(); ++rank) {
+      const Levels& levels = levels_[t];
+      if (levels.deepest < most_) break;
+      if (trees_[t][rank] < 0 ||
+          levels.depth[rank] + levels.height[rank] < most_) {
+        continue;
+      }
+      for (const int arc : into_[rank]) {
+        if (levels.depth[arcs_[arc].from] + 1 >= levels.depth[rank]) continue;
+        if (!Exchange(t, static_cast<int>(rank), arc)) continue;
+        better = true;
+        break;
+      }
+    }
+    return better;
+  }
+
+  bool Exchange(std::size_t t, int rank, int arc) {
+    const int old = trees_[t][rank];
+    for (std::size_t other = 0; other < trees_.size(); ++other) {
+      if (trees_[other][rank] != arc) continue;
+      const int from = arcs_[old].from;
+      const Levels& levels = levels_[other];
+      if (levels.depth[from] + 1 + levels.height[rank] >= most_ ||
+          IsBelow(trees_[other], from, rank)) {
+        return false;
+      }
+      Enter(other, rank, old);
+    }
+    Enter(t, rank, arc);
+    return true;
+  }
+
+  bool IsBelow(const ArcTree& tree, int rank, int above) const {
+    while (rank != above && tree[rank] >= 0) rank = arcs_[tree[rank]].from;
+    return rank == above;
+  }
+
+  void Enter(std::size_t t, int rank, int arc) {
+    trees_[t][rank] = arc;
+    levels_[t] = LevelsOf(trees_[t], arcs_, root_);
+  }
+
+  const std::vector<Arc>& arcs_;
+  int root_;
+  std::vector<ArcTree>& trees_;
+  std::vector<std::vector<int>> into_;  // arcs by rank
+  std::vector<Levels> levels_;          // by tree
+  int most_ = 0;                        // depth of the deepest tree
+};
+
 }  // namespace
 
 int MostOutTrees(const std::vector<Arc>& arcs, int ranks, int root) {
   Paths paths(arcs, ranks);
-  int most = static_cast<int>(arcs.size());
+  int most = FewestArcsIn(arcs, ranks, root);
   for (int rank = 0; rank < ranks; ++rank) {
     if (rank != root) most = paths.Count(root, root, rank, most);
   }
   return most;
 }
 
-std::vector<ArcTree> PackOutTrees(const std::vector<Arc>& arcs, int ranks,
-                                  int root, int count) {
+int FewestArcsIn(const std::vector<Arc>& arcs, int ranks, int root) {
+  std::vector<int> in(ranks);
+  int out = 0;
+  for (const Arc& arc : arcs) {
+    ++in[arc.to];
+    if (arc.from == root) ++out;
+  }
+  in[root] = out;
+  return *std::min_element(in.begin(), in.end());
+}
+
+std::optional<std::vector<ArcTree>> PackOutTrees(const std::vector<Arc>& arcs,
+                                                 int ranks, int root,
+                                                 int count) {
   Paths paths(arcs, ranks);
   std::vector<ArcTree> trees;
   for (int after = count - 1; after >= 0; --after) {
-    trees.push_back(GrowTree(arcs, ranks, root, after, paths));
+    auto tree = GrowTree(arcs, ranks, root, after, paths);
+    if (!tree) return std::nullopt;
+    trees.push_back(*std::move(tree));
   }
+  if (!trees.empty()) Flattening(arcs, root, trees).Run();
   return trees;
 }
 
