@@ -188,8 +188,8 @@ Lowering EdgeDisjointTreesLowering() {
           .parameters = {"chunks", "trees"},
           .kinds = {CollectiveKind::kBroadcast, CollectiveKind::kReduce},
           .preconditions =
-              "groups connected by their own chips; 2048 in all, if "
-              "not healthy tori",
+              "groups connected by their own chips, off tori at most "
+              "2048",
           .time = "(e + k - 1)(a + S/(tkB)), e = depth, t trees, k chunks",
           .source = "Edmonds 1973, Lovasz 1976; optimal as k grows",
           .why_not = WhyNotDisjoint,
