@@ -40,7 +40,7 @@ struct LoweringSpec {
   int edge_copies = 0;            // trees that may share a cable; 0: the best
 };
 
-inline constexpr int kMostChunks = 512;  // that `0` means
+inline constexpr int kMostChunks = 1024;  // that `0` means
 
 // What has no symmetry: the schedule of every chip, and what it must compute.
 struct WholeSchedule {

@@ -202,9 +202,9 @@ Seconds PipelineTime(const Collective& collective, const Slice& slice,
 }
 
 int BestChunks(const Collective& collective, const Slice& slice, int depth,
-               int trees) {
+               int trees, int most) {
   int best = 1;
-  for (int chunks = 2; chunks <= kMostChunks; ++chunks) {
+  for (int chunks = 2; chunks <= most; ++chunks) {
     if (PipelineTime(collective, slice, depth, trees, chunks) <
         PipelineTime(collective, slice, depth, trees, best)) {
       best = chunks;

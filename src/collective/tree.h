@@ -67,10 +67,10 @@ std::uint64_t CountPipeline(const Collective& collective,
 Seconds PipelineTime(const Collective& collective, const Slice& slice,
                      int depth, int trees, int chunks);
 
-// The k, from 1 to kMostChunks, that makes PipelineTime smallest:
+// The k, from 1 to `most`, that makes PipelineTime smallest:
 // about sqrt((2e-1) S/(taB)) for all-reduce, sqrt((e-1) S/(taB)) else.
 int BestChunks(const Collective& collective, const Slice& slice, int depth,
-               int trees);
+               int trees, int most = kMostChunks);
 
 }  // namespace podsim
 

@@ -4,6 +4,7 @@
 
 #include "collective/groups.h"
 #include "collective/out_trees.h"
+#include "collective/torus_trees.h"
 #include "test/support/prove_whole.h"
 
 namespace podsim {
@@ -27,7 +28,8 @@ int CheckPacking(const Slice& slice, int root) {
       ArcsOf(group, CollectiveKind::kBroadcast, slice.topology);
   const int most = MostOutTrees(arcs, ranks, root);
   std::set<int> used;
-  for (const ArcTree& tree : PackOutTrees(arcs, ranks, root, most)) {
+  const auto packed = PackOutTrees(arcs, ranks, root, most);
+  for (const ArcTree& tree : packed.value()) {
     REQUIRE(tree[root] == -1);
     for (int rank = 0; rank < ranks; ++rank) {
       if (rank == root) continue;
@@ -107,33 +109,149 @@ TEST_CASE("trees are packed around dead cables and chips",
   CHECK(proved > 60);
 }
 
-TEST_CASE("the trees of a torus grow by depth, then link", "[collective]") {
-  const Slice slice = MakeTorus({4, 4});
-  const std::vector<Arc> arcs =
-      ArcsOf(AllOf(slice), CollectiveKind::kBroadcast, slice.topology);
-  const ArcTree first = PackOutTrees(arcs, 16, 0, 4)[0];
-  std::vector<int> parents;
-  for (const int arc : first) parents.push_back(arc < 0 ? -1 : arcs[arc].from);
-  CHECK(parents ==
-        std::vector<int>{-1, 0, 1, 2, 5, 1, 2, 3, 4, 5, 6, 8, 13, 1, 2, 12});
+// Torus of unequal axes: 1 to 3 of them, `least` to `most` chips each.
+Shape RandomTorus(Random& random, int least, int most) {
+  Shape shape(static_cast<std::size_t>(random.Int(1, 3)));
+  for (int& size : shape) size = random.Int(least, most);
+  return shape;
+}
+
+// n_a - 1 along one axis and half around every other one, of the deepest tree.
+int DepthOfTorus(const Shape& shape) {
+  int deepest = 0;
+  for (std::size_t a = 0; a < shape.size(); ++a) {
+    int depth = shape[a] - 1;
+    for (std::size_t b = 0; b < shape.size(); ++b) {
+      if (b != a) depth += shape[b] / 2;
+    }
+    deepest = std::max(deepest, depth);
+  }
+  return deepest;
+}
+
+TEST_CASE("tori: the trees by rule span, and use every link into a chip once",
+          "[collective][property]") {
+  Random random(5);
+  for (int round = 0; round < 100; ++round) {
+    const Shape shape = RandomTorus(random, 3, 9);
+    const Slice slice = MakeTorus(shape);
+    const Collective collective =
+        OnAllChips(CollectiveKind::kBroadcast, 1, slice);
+    REQUIRE(AreTori(collective, slice.topology));
+    const std::vector<ChipId> group = AllOf(slice);
+    const int root = random.Int(0, slice.topology.chips() - 1);
+    const int count = 2 * static_cast<int>(shape.size());
+    CAPTURE(slice.spec, root);
+    std::set<LinkId> used;
+    int deepest = 0;
+    for (const Tree& tree :
+         TorusTrees(collective, slice.topology, group, root, count)) {
+      // BreadthFirst checks that every rank is below the root.
+      REQUIRE(BreadthFirst(tree, group).front() == root);
+      deepest = std::max(deepest, Depth(tree.parent));
+      for (int rank = 0; rank < slice.topology.chips(); ++rank) {
+        if (rank == root) continue;
+        REQUIRE(tree.down[rank].size() == 1);
+        const LinkId link = tree.down[rank][0];
+        REQUIRE(slice.topology.Source(link) == group[tree.parent[rank]]);
+        REQUIRE(slice.topology.Target(link) == group[rank]);
+        REQUIRE(used.insert(link).second);
+        REQUIRE(tree.up[rank] ==
+                std::vector<LinkId>{slice.topology.Reverse(link)});
+      }
+    }
+    CHECK(static_cast<int>(used.size()) ==
+          count * (slice.topology.chips() - 1));
+    CHECK(deepest == DepthOfTorus(shape));
+    CHECK(TorusDepth(collective, slice.topology, count) == deepest);
+  }
+}
+
+TEST_CASE("edge-disjoint-trees on tori is proved from any root, on any groups",
+          "[collective][property]") {
+  Random random(6);
+  for (int round = 0; round < 60; ++round) {
+    const Shape shape = RandomTorus(random, 3, 6);
+    const Slice slice = MakeTorus(shape, kRates);
+    for (const CollectiveKind kind : kRooted) {
+      const Collective collective{
+          .kind = kind,
+          .payload = Bytes(random.Between(0, 100'000)),
+          .axes = random.Pick(AllAxisSubsets(shape.size())),
+          .root = ChipId(static_cast<std::uint32_t>(
+              random.Int(0, slice.topology.chips() - 1)))};
+      CAPTURE(round, slice.spec, collective.root.value());
+      for (const char* text :
+           {"edge-disjoint-trees:chunks=5", "edge-disjoint-trees:trees=1"}) {
+        CHECK(ProveWhereItApplies(slice, Spec(text), collective));
+      }
+    }
+  }
 }
 
 TEST_CASE("edge-disjoint-trees: (e + k - 1)(a + S/(tkB))", "[collective]") {
-  const Slice slice = MakeTorus({4, 4}, kRates);
-  for (const CollectiveKind kind : kRooted) {
-    const Collective collective = OnAllChips(kind, 160'000, slice);
-    const LoweringSpec spec =
-        Resolve(Spec("edge-disjoint-trees:chunks=10"), collective, slice);
-    CHECK(spec.trees == 4);
-    const std::vector<Arc> arcs = ArcsOf(AllOf(slice), kind, slice.topology);
-    int depth = 0;
-    for (const ArcTree& tree : PackOutTrees(arcs, 16, 0, 4)) {
-      depth =
-          std::max(depth, Depth(MakeTree(tree, arcs, slice.topology).parent));
+  for (const Shape& shape :
+       {Shape{5}, Shape{4, 4}, Shape{3, 7}, Shape{5, 4, 6}, Shape{4, 8, 8}}) {
+    const Slice slice = MakeTorus(shape, kRates);
+    const int trees = 2 * static_cast<int>(shape.size());
+    for (const CollectiveKind kind : kRooted) {
+      CAPTURE(slice.spec);
+      const Collective collective = OnAllChips(kind, 480'000, slice);
+      const LoweringSpec spec =
+          Resolve(Spec("edge-disjoint-trees:chunks=10"), collective, slice);
+      CHECK(spec.trees == trees);
+      CHECK(Near(ProveWhereItApplies(slice, spec, collective).value_or(0),
+                 (DepthOfTorus(shape) + 9) *
+                     (1.5e-6 + 480'000.0 / (10 * trees) / 1e9)));
     }
-    CHECK(Near(ProveWhereItApplies(slice, spec, collective).value_or(0),
-               (depth + 9) * (1.5e-6 + 160'000 / 40 / 1e9)));
   }
+}
+
+TEST_CASE("edge-disjoint-trees on large twisted and mixed slices",
+          "[collective]") {
+  struct Case {
+    Slice slice;
+    int trees;
+    int deepest;  // once around every axis, twice where not all wrap
+  };
+  for (const Case& c :
+       {Case{MakeTwisted({4, 4, 8}, kRates), 6, 14},
+        Case{MakeTwisted({4, 8, 8}, kRates), 6, 18},
+        Case{MakeGridOf({8, 16}, {false, true}, kRates), 3, 2 * 22},
+        Case{MakeMesh({10, 12}, kRates), 2, 2 * 20}}) {
+    CAPTURE(c.slice.spec);
+    for (const CollectiveKind kind : kRooted) {
+      Collective collective = OnAllChips(kind, 12'345, c.slice);
+      collective.root = ChipId(37);
+      const auto group = AllOf(c.slice);
+      const int ranks = static_cast<int>(group.size());
+      const std::vector<Arc> arcs = ArcsOf(group, kind, c.slice.topology);
+      int depth = 0;
+      const auto packed = PackOutTrees(arcs, ranks, 37, c.trees);
+      for (const ArcTree& tree : packed.value()) {
+        depth = std::max(depth,
+                         Depth(MakeTree(tree, arcs, c.slice.topology).parent));
+      }
+      CHECK(depth <= c.deepest);
+      CHECK(ProveWhereItApplies(c.slice, Spec("edge-disjoint-trees:chunks=7"),
+                                collective));
+      collective.payload = Bytes(std::int64_t{42'000} * c.trees);
+      const LoweringSpec spec =
+          Resolve(Spec("edge-disjoint-trees:chunks=7"), collective, c.slice);
+      CHECK(spec.trees == c.trees);
+      CHECK(Near(ProveWhereItApplies(c.slice, spec, collective).value_or(0),
+                 (depth + 6) * (1.5e-6 + 6000 / 1e9)));
+    }
+  }
+}
+
+TEST_CASE("more trees than fit are not packed", "[collective]") {
+  const Slice slice = MakeMesh({4, 4});
+  const std::vector<Arc> arcs =
+      ArcsOf(AllOf(slice), CollectiveKind::kBroadcast, slice.topology);
+  CHECK(FewestArcsIn(arcs, 16, 5) == 2);
+  CHECK(PackOutTrees(arcs, 16, 5, 2));
+  CHECK_FALSE(PackOutTrees(arcs, 16, 5, 3));
 }
 
 TEST_CASE("edge-disjoint-trees takes lists of chips and of links",
@@ -161,8 +279,10 @@ TEST_CASE("edge-disjoint-trees says why it does not apply, and what does",
     return ReasonOf(text, OnAllChips(CollectiveKind::kBroadcast, 100, slice),
                     slice.topology);
   };
-  CHECK(reason("edge-disjoint-trees", MakeTorus({4, 4, 5})) ==
-        "its trees are searched for up to 64 chips only; use bfs-tree");
+  CHECK(reason("edge-disjoint-trees", MakeMesh({32, 65})) ==
+        "off healthy tori its trees are searched for up to 2048 chips only; "
+        "use bfs-tree");
+  CHECK(reason("edge-disjoint-trees", MakeTorus({32, 65})) == "applies");
   CHECK(reason("edge-disjoint-trees:trees=3", MakeMesh({4, 4})) ==
         "only 2 trees fit there, not 3; use trees=2 or fewer");
   CHECK(reason("edge-disjoint-trees:trees=2", MakeMesh({4})) ==

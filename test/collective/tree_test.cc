@@ -312,7 +312,7 @@ TEST_CASE("trees: no time beats the one that the table claims",
   }
 }
 
-TEST_CASE("the best number of chunks is the best of all up to 512",
+TEST_CASE("the best number of chunks is the best of all that are tried",
           "[collective]") {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     Random random(seed);
