@@ -234,6 +234,7 @@ std::span<const Lowering> Lowerings() {
                                              BinomialLowering(),
                                              DirectLowering(),
                                              DirectTwistedLowering(),
+                                             RaggedLowering(),
                                              OneShotLowering(),
                                              RecursiveDoublingLowering(),
                                              HalvingDoublingLowering(),

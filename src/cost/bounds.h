@@ -33,7 +33,8 @@ struct Bounds {
 //               are not fully wrapped or have faults
 //   edges       all-reduce: 2(n-1)S over all links (Harary & Schwenk 1974)
 //   block       all-reduce, same slices as box: a set of chips taken as one
-//   distance, distance:a   all-to-all: byte-hops over the capacity
+//   distance, distance:a   all-to-all: byte-hops over the capacity; those of
+//               the slice only of a ragged one
 //   shift       collective-permute: a shift along a wrapped axis
 // A group of one chip or an empty payload has the single component `none`, 0 s.
 // Where n does not divide S the bound can exceed the optimum by less than n

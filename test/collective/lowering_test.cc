@@ -438,14 +438,15 @@ TEST_CASE("kinds have XLA's names", "[collective]") {
     names.emplace_back(ToText(kind));
     CHECK(ParseCollectiveKind(ToText(kind), "") == kind);
   }
-  CHECK(names == std::vector<std::string>{"all-reduce", "all-gather",
-                                          "reduce-scatter", "all-to-all",
-                                          "broadcast", "reduce", "gather",
-                                          "scatter", "collective-permute"});
+  CHECK(names == std::vector<std::string>{
+                     "all-reduce", "all-gather", "reduce-scatter", "all-to-all",
+                     "ragged-all-to-all", "broadcast", "reduce", "gather",
+                     "scatter", "collective-permute"});
   CHECK(ErrorOf([] { ParseCollectiveKind("allreduce", "KIND"); }) ==
         "KIND: unknown collective \"allreduce\"; did you mean \"all-reduce\"? "
         "(known: all-reduce, all-gather, reduce-scatter, all-to-all, "
-        "broadcast, reduce, gather, scatter, collective-permute)");
+        "ragged-all-to-all, broadcast, reduce, gather, scatter, "
+        "collective-permute)");
 }
 
 TEST_CASE("busbw factors are those of nccl-tests", "[collective]") {
@@ -456,6 +457,9 @@ TEST_CASE("busbw factors are those of nccl-tests", "[collective]") {
         CollectiveKind::kAllToAll}) {
     CHECK(Near(BusFactor(kind, n), (n - 1.0) / n));
   }
+  // S is that of all n ranks.
+  CHECK(Near(n * BusFactor(CollectiveKind::kRaggedAllToAll, n),
+             BusFactor(CollectiveKind::kAllToAll, n)));
   for (const CollectiveKind kind :
        {CollectiveKind::kBroadcast, CollectiveKind::kReduce,
         CollectiveKind::kGather, CollectiveKind::kScatter}) {

@@ -12,9 +12,17 @@
 
 namespace podsim {
 
+// Our name of the case's lowering: `direct` of a ragged all-to-all is a row of
+// its own.
+inline std::string LoweringNameOf(const nlohmann::json& test) {
+  return test["collective"] == "ragged-all-to-all"
+             ? "ragged"
+             : test["algorithm"].get<std::string>();
+}
+
 // Whether the table has the case's lowering for its kind.
 inline bool IsInTable(const nlohmann::json& test) {
-  const Lowering* row = FindLowering(test["algorithm"].get<std::string>());
+  const Lowering* row = FindLowering(LoweringNameOf(test));
   if (row == nullptr) return false;
   for (const CollectiveKind kind : row->kinds) {
     if (test["collective"] == ToText(kind)) return true;
@@ -62,8 +70,7 @@ inline Slice MakeCaseSlice(const nlohmann::json& test) {
 }
 
 inline LoweringSpec MakeCaseSpec(const nlohmann::json& test) {
-  LoweringSpec spec{.name = test["algorithm"].get<std::string>(),
-                    .fractions = {}};
+  LoweringSpec spec{.name = LoweringNameOf(test), .fractions = {}};
   const nlohmann::json& params = test["params"];
   if (params.value("axis_primitive", "short") == "ring") {
     spec.axis_primitive = AxisPrimitive::kRing;
@@ -94,6 +101,14 @@ inline Collective MakeCaseCollective(const nlohmann::json& test,
   }
   if (test.contains("root")) {
     collective.root = ChipId(test["root"].get<std::uint32_t>());
+  }
+  if (collective.kind == CollectiveKind::kRaggedAllToAll) {
+    for (const nlohmann::json& row : test["params"]["bytes"]) {
+      collective.matrix.emplace_back();
+      for (const nlohmann::json& bytes : row) {
+        collective.matrix.back().emplace_back(bytes.get<std::int64_t>());
+      }
+    }
   }
   if (test["params"].contains("shift")) {
     collective.shift =

@@ -22,11 +22,11 @@ inline constexpr std::array kLoweredKinds = {CollectiveKind::kAllGather,
 inline constexpr std::array kAxisLowerings = {
     "ring", "ring-split", "ring-short", "line", "bucket", "bucket-rotated"};
 
-// Those with groups: all but the permute.
+// Those whose payload says all: not the permute nor the ragged all-to-all.
 inline std::vector<CollectiveKind> GroupKinds() {
   std::vector<CollectiveKind> kinds = AllCollectiveKinds();
-  kinds.erase(std::find(kinds.begin(), kinds.end(),
-                        CollectiveKind::kCollectivePermute));
+  std::erase(kinds, CollectiveKind::kCollectivePermute);
+  std::erase(kinds, CollectiveKind::kRaggedAllToAll);
   return kinds;
 }
 
