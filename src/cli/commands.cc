@@ -13,6 +13,7 @@
 #include "base/parse_units.h"
 #include "base/text.h"
 #include "cli/sweep_commands.h"
+#include "collective/byte_matrix.h"
 #include "collective/groups.h"
 #include "report/csv.h"
 #include "report/json.h"
@@ -149,17 +150,52 @@ void SetParties(const CliOptions& options, const Topology& topology,
   }
 }
 
+// --bytes, --matrix, --distribution: how much is sent.
+void RequireSize(const CliOptions& options, CollectiveKind kind) {
+  const bool ragged = kind == CollectiveKind::kRaggedAllToAll;
+  if (!options.matrix.empty()) {
+    RejectMatrix(kind, "--matrix");
+    if (!options.distribution.empty()) {
+      throw InputError("--distribution", "--matrix says it already; leave one");
+    }
+    if (!options.bytes.empty()) {
+      throw InputError("--bytes", "--matrix says the bytes already; leave one");
+    }
+    return;
+  }
+  if (!options.distribution.empty()) RejectMatrix(kind, "--distribution");
+  if (ragged && (options.distribution.empty() || options.bytes.empty())) {
+    throw InputError("--matrix",
+                     "a ragged-all-to-all needs to know what each rank sends "
+                     "to each: --matrix FILE, or --bytes with --distribution");
+  }
+}
+
 std::vector<Collective> CollectivesOf(const CliOptions& options,
                                       const Slice& slice) {
   const Topology& topology = slice.topology;
   Collective collective{.kind = ParseCollectiveKind(options.kind, "KIND"),
                         .payload = {},
                         .axes = AllAxes(topology)};
+  RequireSize(options, collective.kind);
   SetParties(options, topology, collective);
   RequireDcn(collective, topology, "--slice");
   std::vector<Collective> collectives;
+  if (!options.matrix.empty()) {
+    SetMatrix(ReadMatrix(JsonValue::ReadFile(options.matrix)), topology,
+              options.matrix, collective);
+    RequireCountable(collective, topology, options.matrix);
+    return {collective};
+  }
   for (const Bytes payload : ParseByteList(options.bytes, "--bytes")) {
     collective.payload = payload;
+    if (!options.distribution.empty()) {
+      const int n = RanksOfMatrix(collective, topology, "--distribution");
+      SetMatrix(
+          MakeMatrix(ParseDistribution(options.distribution, "--distribution"),
+                     n, payload),
+          topology, "--distribution", collective);
+    }
     RequireCountable(collective, topology, "--bytes");
     collectives.push_back(collective);
   }

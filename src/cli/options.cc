@@ -119,11 +119,24 @@ void AddCollective(CLI::App& app, CliOptions& options, bool many) {
     kinds.emplace_back(ToText(kind));
   }
   app.add_option("KIND", options.kind, Join(kinds, ", "))->required();
-  app.add_option("--bytes", options.bytes,
-                 many ? "payload S (nccl-tests): 64MiB, 1KiB,1MiB, 1KiB..4GiB, "
-                        "1KiB..64MiB x4"
-                      : "payload S (nccl-tests): 64MiB")
-      ->required();
+  const CLI::Option* bytes = app.add_option(
+      "--bytes", options.bytes,
+      many ? "payload S (nccl-tests): 64MiB, 1KiB,1MiB, 1KiB..4GiB, "
+             "1KiB..64MiB x4"
+           : "payload S (nccl-tests): 64MiB");
+  app.add_option("--matrix", options.matrix,
+                 "ragged-all-to-all, instead of --bytes: what each rank of a "
+                 "group sends to each, a JSON file [[\"0B\", \"1KiB\"], ..]")
+      ->check(NotEmpty());
+  app.callback([bytes, &options] {
+    // A ragged-all-to-all is told what it may have instead.
+    const bool ragged = options.kind == ToText(CollectiveKind::kRaggedAllToAll);
+    if (bytes->count() == 0 && !ragged) throw CLI::RequiredError("--bytes");
+  });
+  app.add_option("--distribution", options.distribution,
+                 "ragged-all-to-all: how --bytes, the sum, is spread: equal, "
+                 "uniform:seed=7, zipf:skew=1.1,seed=7")
+      ->check(NotEmpty());
   AddSlice(app, options, /*required=*/true);
   app.add_option("--axes", options.axes,
                  "groups: all sub-tori spanned by these axes at once, e.g. x,y "

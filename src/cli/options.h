@@ -12,15 +12,17 @@ namespace podsim {
 // The command line as typed, before anything is looked up.
 struct CliOptions {
   std::string command;
-  std::string kind;    // of a collective
-  std::string file;    // positional
-  std::string slice;   // --slice, or the positional of `topology`
-  std::string bytes;   // --bytes
-  std::string axes;    // --axes
-  std::string groups;  // --groups FILE
-  std::string root;    // --root CHIP
-  std::string shift;   // --shift x:1
-  std::string pairs;   // --pairs FILE
+  std::string kind;          // of a collective
+  std::string file;          // positional
+  std::string slice;         // --slice, or the positional of `topology`
+  std::string bytes;         // --bytes
+  std::string axes;          // --axes
+  std::string groups;        // --groups FILE
+  std::string root;          // --root CHIP
+  std::string shift;         // --shift x:1
+  std::string pairs;         // --pairs FILE
+  std::string matrix;        // --matrix FILE
+  std::string distribution;  // --distribution zipf:skew=1.1
   std::vector<std::string> lowerings;  // --lowering
   std::vector<std::string> sets;       // --set
   std::vector<std::string> faults;     // --fault

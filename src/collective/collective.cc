@@ -23,6 +23,7 @@ constexpr KindRow kKinds[] = {
     {CollectiveKind::kAllGather, "all-gather"},
     {CollectiveKind::kReduceScatter, "reduce-scatter"},
     {CollectiveKind::kAllToAll, "all-to-all"},
+    {CollectiveKind::kRaggedAllToAll, "ragged-all-to-all"},
     {CollectiveKind::kBroadcast, "broadcast"},
     {CollectiveKind::kReduce, "reduce"},
     {CollectiveKind::kGather, "gather"},
@@ -166,6 +167,8 @@ double BusFactor(CollectiveKind kind, int group_size) {
     case CollectiveKind::kReduceScatter:
     case CollectiveKind::kAllToAll:
       return (n - 1) / n;
+    case CollectiveKind::kRaggedAllToAll:
+      return (n - 1) / (n * n);
     case CollectiveKind::kBroadcast:
     case CollectiveKind::kReduce:
     case CollectiveKind::kGather:

@@ -18,6 +18,7 @@ enum class CollectiveKind {
   kAllGather,
   kReduceScatter,
   kAllToAll,
+  kRaggedAllToAll,
   kBroadcast,
   kReduce,
   kGather,
@@ -43,10 +44,14 @@ struct ChipPair {
   ChipId to;
 };
 
+// What every rank of a group sends to every rank: [from][to], square.
+using ByteMatrix = std::vector<std::vector<Bytes>>;
+
 // One collective over every sub-grid spanned by `axes` at once (all chips:
 // every ICI axis), or over lists of chips. Payload is the nccl-tests size S of
 // its kind: the all-reduce operand, the all-gather result, the reduce-scatter
-// operand, the buffer of a broadcast, what each pair of a permute sends.
+// operand, the buffer of a broadcast, what each pair of a permute sends; of a
+// ragged all-to-all the sum of its matrix.
 struct Collective {
   CollectiveKind kind = CollectiveKind::kAllReduce;
   Bytes payload;
@@ -59,6 +64,9 @@ struct Collective {
   // Of a collective-permute: one of the two. No chip sends or receives twice.
   std::optional<AxisShift> shift = {};
   std::vector<ChipPair> pairs = {};
+  // Of a ragged-all-to-all, the same in every group. The diagonal stays where
+  // it is.
+  ByteMatrix matrix = {};
 };
 
 bool IsRooted(CollectiveKind kind);  // broadcast, reduce, gather, scatter
@@ -91,7 +99,8 @@ int PhasesOf(CollectiveKind kind);
 ChunkFlow FlowOf(CollectiveKind kind);
 
 // busbw = algbw x factor (nccl-tests): all-reduce 2(n-1)/n; all-gather,
-// reduce-scatter, all-to-all (n-1)/n; the rooted ones and permute 1.
+// reduce-scatter, all-to-all (n-1)/n; the rooted ones and permute 1. A ragged
+// all-to-all, whose S is that of all n ranks, (n-1)/n^2.
 double BusFactor(CollectiveKind kind, int group_size);
 
 }  // namespace podsim

@@ -1,3 +1,5 @@
+#include "collective/direct.h"
+
 #include <algorithm>
 
 #include "collective/direct_program.h"
@@ -11,7 +13,8 @@ namespace podsim {
 namespace {
 
 bool HalvesOnly(const Collective& collective) {
-  return collective.kind == CollectiveKind::kAllToAll;
+  return collective.kind == CollectiveKind::kAllToAll ||
+         collective.kind == CollectiveKind::kRaggedAllToAll;
 }
 
 Ties TiesOf(const Collective& collective, const LoweringSpec& spec) {
@@ -106,9 +109,15 @@ class DirectBuilder {
     }
     for (std::size_t g = 0; g < builder_.groups().size(); ++g) {
       const int n = static_cast<int>(builder_.groups()[g].size());
+      if (collective_.kind == CollectiveKind::kRaggedAllToAll) {
+        AllToAll(g, n, [&](int from, int to) {
+          return collective_.matrix[from][to];
+        });
+        continue;
+      }
       const std::vector<Bytes> shards = SplitEvenly(collective_.payload, n);
       if (collective_.kind == CollectiveKind::kAllToAll) {
-        AllToAll(g, n, shards);
+        AllToAll(g, n, [&](int, int to) { return shards[to]; });
         continue;
       }
       std::vector<std::uint32_t> chunks;
@@ -135,17 +144,19 @@ class DirectBuilder {
     }
   }
 
-  // Rank i sends block j to j, in the order of displacements; what is half an
-  // even ring away in two halves, one each way round.
-  void AllToAll(std::size_t g, int n, const std::vector<Bytes>& blocks) {
+  // Rank i sends its block for j to j, in the order of displacements; what is
+  // half an even ring away in two halves, one each way round.
+  template <class BytesOf>
+  void AllToAll(std::size_t g, int n, BytesOf bytes_of) {
     const auto& group = builder_.groups()[g];
     for (int apart = 1; apart < n; ++apart) {
       for (int rank = 0; rank < n; ++rank) {
         const int to = (rank + apart) % n;
+        const Bytes block = bytes_of(rank, to);
         const auto routes =
             RoutesOf(topology_, group[rank], group[to], halves_);
         const std::vector<Bytes> parts =
-            SplitEvenly(blocks[to], static_cast<int>(routes.size()));
+            SplitEvenly(block, static_cast<int>(routes.size()));
         for (std::size_t half = 0; half < routes.size(); ++half) {
           const std::uint32_t chunk =
               builder_.AddChunk(g, static_cast<std::uint32_t>(rank),
@@ -220,11 +231,6 @@ class DirectBuilder {
   std::vector<std::vector<OpId>> sent_;  // by chip
 };
 
-WholeSchedule BuildDirect(const Collective& collective,
-                          const Topology& topology, const LoweringSpec& spec) {
-  return DirectBuilder(collective, topology, spec).Build();
-}
-
 std::uint64_t CountDirect(const Collective& collective,
                           const Topology& topology, const LoweringSpec& spec) {
   if (IsSymmetric(collective, topology, spec)) {
@@ -264,6 +270,11 @@ Seconds DirectTime(const Collective& collective, const Slice& slice,
 }
 
 }  // namespace
+
+WholeSchedule BuildDirect(const Collective& collective,
+                          const Topology& topology, const LoweringSpec& spec) {
+  return DirectBuilder(collective, topology, spec).Build();
+}
 
 // One message per pair of chips, and no forwarding: o once, alpha per hop. The
 // link loads of an all-to-all are optimal on tori and meshes of any shape: max

@@ -67,6 +67,21 @@ std::string ListText(const std::vector<std::vector<ChipId>>& lists) {
          std::to_string(HashOf(text));
 }
 
+// "[[0, 3], [2, 0]]", bytes.
+std::string MatrixText(const Collective& collective) {
+  std::string text = "[";
+  for (const auto& row : collective.matrix) {
+    text += text.size() == 1 ? "[" : ", [";
+    for (std::size_t k = 0; k < row.size(); ++k) {
+      text += (k == 0 ? "" : ", ") + std::to_string(row[k].value());
+    }
+    text += "]";
+  }
+  text += "]";
+  if (text.size() <= kLongList) return text;
+  return "hash " + std::to_string(HashOf(text));
+}
+
 // Every member has the whole payload, so that groups may differ in size.
 bool TakesUnequalGroups(CollectiveKind kind) {
   return kind == CollectiveKind::kAllReduce ||
@@ -135,6 +150,7 @@ std::string PartiesText(const Collective& collective,
     }
     text = names.empty() ? "single chips" : "axes=" + Join(names, ",");
   }
+  if (!collective.matrix.empty()) text += " matrix=" + MatrixText(collective);
   if (collective.root && RootRank(collective, GroupsOf(collective, topology))) {
     text += " root=" + std::to_string(collective.root->value());
   }

@@ -29,7 +29,8 @@ int RootRank(const Collective& collective,
 
 // Who takes part, in words: "all", "axes=x,y", "groups=[[0, 1], [2, 3]]",
 // "shift=x:1", "pairs=[[0, 1]]", with " root=5" of the rooted kinds if it is
-// not rank 0. Long lists are told apart by a hash.
+// not rank 0, and the matrix of a ragged-all-to-all. Long lists are told apart
+// by a hash.
 std::string PartiesText(const Collective& collective, const Topology& topology);
 
 // Who sends to whom in a permute; pairs of a chip with itself, which cost

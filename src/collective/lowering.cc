@@ -235,6 +235,7 @@ std::span<const Lowering> Lowerings() {
                                              BinomialLowering(),
                                              DirectLowering(),
                                              DirectTwistedLowering(),
+                                             RaggedLowering(),
                                              OneShotLowering(),
                                              RecursiveDoublingLowering(),
                                              HalvingDoublingLowering(),
@@ -444,9 +445,7 @@ bool IsRedundant(const LoweringSpec& spec, const Collective& collective,
 std::vector<LoweringSpec> SpecsToCompare() {
   std::vector<LoweringSpec> specs;
   for (const Lowering& row : Lowerings()) {
-    const bool per_primitive =
-        std::find(row.parameters.begin(), row.parameters.end(),
-                  "axis_primitive") != row.parameters.end();
+    const bool per_primitive = std::string(row.name).starts_with("bucket");
     if (!per_primitive) {
       specs.push_back({.name = row.name, .fractions = {}});
       continue;

@@ -20,6 +20,7 @@ Lowering DoubleBinaryTreeLowering();
 Lowering BinomialLowering();
 Lowering DirectLowering();
 Lowering DirectTwistedLowering();
+Lowering RaggedLowering();
 Lowering OneShotLowering();
 Lowering RecursiveDoublingLowering();
 Lowering HalvingDoublingLowering();

@@ -7,7 +7,7 @@
 #include "base/check.h"
 #include "collective/groups.h"
 #include "cost/cut.h"
-#include "cost/permute_bounds.h"
+#include "cost/pair_bounds.h"
 #include "topology/distance.h"
 
 namespace podsim {
@@ -505,14 +505,12 @@ const BoundComponent& Bounds::binding() const {
 }
 
 Bounds ComputeBounds(const Collective& collective, const Slice& slice) {
-  if (collective.kind == CollectiveKind::kCollectivePermute) {
-    return ComputePermuteBounds(collective, slice);
-  }
+  if (HasPairs(collective.kind)) return ComputePairBounds(collective, slice);
   return BoundFinder(collective, slice).Find();
 }
 
 Seconds TotalTrafficTime(const Collective& collective, const Slice& slice) {
-  if (collective.kind == CollectiveKind::kCollectivePermute) return Seconds(0);
+  if (HasPairs(collective.kind)) return Seconds(0);
   return BoundFinder(collective, slice).TrafficTime();
 }
 

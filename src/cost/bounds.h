@@ -33,7 +33,8 @@ struct Bounds {
 //               are not fully wrapped or have faults
 //   edges       all-reduce: 2(n-1)S over all links (Harary & Schwenk 1974)
 //   block       all-reduce, same slices as box: a set of chips taken as one
-//   distance, distance:a   all-to-all: byte-hops over the capacity
+//   distance, distance:a   all-to-all: byte-hops over the capacity; those of
+//               the slice only of a ragged one
 //   shift       collective-permute: a shift along a wrapped axis
 //   dcn         of groups that span slices, which have this, `latency`, `chip`
 //               and `edges` only: cut around one slice, and for all-reduce

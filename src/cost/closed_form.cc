@@ -59,11 +59,13 @@ std::optional<AxisPrimitive> PrimitiveOf(const LoweringSpec& spec) {
   return std::nullopt;
 }
 
-bool EqualWrappedAxes(const std::vector<int>& active,
-                      const Topology& topology) {
-  for (const int axis : active) {
-    if (!topology.axes()[axis].wrap ||
-        topology.axes()[axis].size != topology.axes()[active[0]].size) {
+// Wrapped, or one cable: all chips are done with an axis at once.
+bool EqualRings(const std::vector<int>& active, const Topology& topology) {
+  for (const int a : active) {
+    const GridAxis& axis = topology.axes()[a];
+    const GridAxis& first = topology.axes()[active[0]];
+    if (axis.size != first.size || axis.wrap != first.wrap ||
+        (!axis.wrap && axis.size > 2)) {
       return false;
     }
   }
@@ -334,9 +336,9 @@ std::optional<Seconds> ClosedForm(const LoweringSpec& spec,
       spec.name == "bucket-rotated" || spec.name == "hierarchical";
   const std::int64_t parts =
       rotated ? std::max<std::int64_t>(1, static_cast<int>(active.size())) : 1;
-  const bool balanced = spec.balanced && !EqualWrappedAxes(active, topology);
-  if (parts > 1 && (balanced || !EqualFractions(spec) ||
-                    !EqualWrappedAxes(active, topology))) {
+  const bool balanced = spec.balanced && !EqualRings(active, topology);
+  if (parts > 1 &&
+      (balanced || !EqualFractions(spec) || !EqualRings(active, topology))) {
     return std::nullopt;
   }
   const std::optional<AxisPrimitive> primitive = PrimitiveOf(spec);

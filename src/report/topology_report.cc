@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "cost/bisection.h"
 #include "cost/bounds.h"
+#include "cost/pair_bounds.h"
 #include "report/json.h"
 #include "sim/simulate.h"
 #include "topology/distance.h"
@@ -27,7 +28,7 @@ std::vector<PerByte> BoundsPerByte(const Slice& slice) {
     Collective collective{.kind = kind,
                           .payload = Bytes(kLarge),
                           .axes = IciAxes(slice.topology)};
-    if (kind == CollectiveKind::kCollectivePermute) continue;  // which?
+    if (HasPairs(kind)) continue;  // which?
     const Bounds once = ComputeBounds(collective, slice);
     collective.payload = Bytes(2 * kLarge);
     const Bounds twice = ComputeBounds(collective, slice);

@@ -4,6 +4,7 @@
 #include "collective/groups.h"
 #include "cost/bounds.h"
 #include "engine/engine.h"
+#include "schedule/chunk_parties.h"
 #include "sim/link_use.h"
 #include "sim/memory_guard.h"
 #include "sim/run_engine.h"
@@ -34,6 +35,23 @@ std::optional<std::vector<ChipPair>> PairsOfChunks(
   return pairs;
 }
 
+// What each rank sends to each; nullopt if groups differ.
+std::optional<ByteMatrix> MatrixOfChunks(const CollectiveMeaning& meaning) {
+  std::vector<ByteMatrix> matrices;
+  for (const auto& group : meaning.groups) {
+    matrices.emplace_back(group.size(), std::vector<Bytes>(group.size()));
+  }
+  for (const Chunk& chunk : meaning.chunks) {
+    const auto to = RankOf(*chunk.receiver, meaning.groups);
+    Bytes& bytes = matrices[chunk.group].at(chunk.owner).at(to.value());
+    bytes = bytes + chunk.bytes;
+  }
+  for (const ByteMatrix& matrix : matrices) {
+    if (matrix != matrices[0]) return std::nullopt;
+  }
+  return matrices.at(0);
+}
+
 void SetScheduleBounds(const ScheduleFile& file, Point& point) {
   const auto kind = KindOf(file.meaning.kind);
   if (!kind) return;
@@ -43,6 +61,11 @@ void SetScheduleBounds(const ScheduleFile& file, Point& point) {
     const auto pairs = PairsOfChunks(file.meaning);
     if (!pairs) return;
     collective.pairs = *pairs;
+  }
+  if (*kind == CollectiveKind::kRaggedAllToAll) {
+    const auto matrix = MatrixOfChunks(file.meaning);
+    if (!matrix) return;
+    collective.matrix = *matrix;
   }
   // Bounds are sharper for sub-grids.
   if (const auto axes =

@@ -159,6 +159,11 @@ class Reader {
         [](const JsonValue& json) {
           const CollectiveKind kind =
               ParseCollectiveKind(json.AsString(), json.where());
+          if (kind == CollectiveKind::kRaggedAllToAll) {
+            json.Fail(
+                "a sweep has no byte matrix; put the ragged-all-to-all into a "
+                "workload and sweep that");
+          }
           if (kind == CollectiveKind::kCollectivePermute) {
             json.Fail(
                 "a sweep has no pairs and no shift; put the "

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "collective/byte_matrix.h"
 #include "collective/groups.h"
 #include "cost/roofline.h"
 #include "workload/mesh.h"
@@ -93,7 +94,8 @@ class Reader {
     const auto before = static_cast<std::uint32_t>(workload_.graph.ops.size());
     for (const JsonValue& json : list.Elements()) {
       json.RejectUnknownKeys({"id", "collective", "bytes", "axes", "groups",
-                              "root", "shift", "pairs", "lowering", "async",
+                              "root", "shift", "pairs", "matrix",
+                              "distribution", "transpose", "lowering", "async",
                               "after", "compute", "repeat", "ops"});
       CheckAfter(json, visible);
       AddWaits(json, items);
@@ -248,6 +250,56 @@ class Reader {
     }
   }
 
+  // bytes, matrix, distribution: how much is sent.
+  void ReadSize(const JsonValue& json, Collective& collective) const {
+    const Topology& topology = workload_.slice.topology;
+    for (const char* key : {"matrix", "distribution", "transpose"}) {
+      if (const auto of_ragged = json.Find(key)) {
+        RejectMatrix(collective.kind, of_ragged->where());
+      }
+    }
+    if (collective.kind != CollectiveKind::kRaggedAllToAll) {
+      const JsonValue bytes = json.Get("bytes");
+      collective.payload = bytes.AsBytes();
+      RequireCountable(collective, topology, bytes.where());
+      return;
+    }
+    const JsonValue size = MatrixOrDistribution(json);
+    ByteMatrix matrix;
+    if (json.Find("matrix")) {
+      matrix = ReadMatrix(size);
+    } else {
+      const Distribution distribution = ReadDistribution(size);
+      matrix = MakeMatrix(distribution,
+                          RanksOfMatrix(collective, topology, json.where()),
+                          size.Get("bytes").AsBytes());
+    }
+    const auto transpose = json.Find("transpose");
+    const bool transposes = transpose && transpose->AsBool();
+    SetMatrix(transposes ? Transposed(matrix) : std::move(matrix), topology,
+              size.where(), collective);
+    RequireCountable(collective, topology, size.where());
+  }
+
+  static JsonValue MatrixOrDistribution(const JsonValue& json) {
+    if (const auto bytes = json.Find("bytes")) {
+      bytes->Fail(
+          "a ragged-all-to-all has a matrix, or a distribution with bytes in "
+          "it; remove this");
+    }
+    const auto matrix = json.Find("matrix");
+    const auto distribution = json.Find("distribution");
+    if (matrix && distribution) {
+      distribution->Fail("matrix says it already; leave one");
+    }
+    if (!matrix && !distribution) {
+      json.Fail(
+          "a ragged-all-to-all needs to know what each rank sends to each: a "
+          "matrix, or a distribution");
+    }
+    return matrix ? *matrix : *distribution;
+  }
+
   AxisShift ReadShift(const JsonValue& json) const {
     json.RejectUnknownKeys({"axis", "by"});
     const JsonValue axis = json.Get("axis");
@@ -264,8 +316,8 @@ class Reader {
 
   StepOp ReadCollective(const JsonValue& json) {
     json.RejectUnknownKeys({"id", "collective", "bytes", "axes", "groups",
-                            "root", "shift", "pairs", "lowering", "async",
-                            "after"});
+                            "root", "shift", "pairs", "matrix", "distribution",
+                            "transpose", "lowering", "async", "after"});
     const Topology& topology = workload_.slice.topology;
     const JsonValue kind = json.Get("collective");
     StepOp op{.id = json.Get("id").AsString(),
@@ -277,11 +329,11 @@ class Reader {
               .hbm = {}};
     Collective collective{
         .kind = ParseCollectiveKind(kind.AsString(), kind.where()),
-        .payload = json.Get("bytes").AsBytes(),
+        .payload = {},
         .axes = AllAxes(topology)};
     ReadParties(json, collective);
     RequireDcn(collective, topology, json.where());
-    RequireCountable(collective, topology, json.Get("bytes").where());
+    ReadSize(json, collective);
     if (const auto async = json.Find("async")) op.async = async->AsBool();
     if (const auto lowering = json.Find("lowering")) {
       op.lowering_where = lowering->where();

@@ -52,8 +52,9 @@ const std::string kUnits = " (known: B, kB, MB, GB, TB, KiB, MiB, GiB, TiB)";
 const std::string kLowerings =
     " (known: auto, ring, ring-split, ring-short, line, bucket, "
     "bucket-rotated, bfb, line-middle, chain, bfs-tree, double-binary-tree, "
-    "binomial, direct, direct-twisted, one-shot, recursive-doubling, "
-    "halving-doubling, swing, bruck, staged, staged-rotated, neighbor, "
+    "binomial, direct, direct-twisted, ragged, one-shot, "
+    "recursive-doubling, halving-doubling, swing, bruck, staged, "
+    "staged-rotated, neighbor, hierarchical, "
     "split-shift, windowed-matmul, hamiltonian, hamiltonian-pair, greedy, "
     "edge-disjoint-trees, spanning-trees)";
 const std::string kInsteadOfDead =
@@ -119,8 +120,9 @@ TEST_CASE("command lines that cannot be used are refused", "[cli]") {
        "`podsim topology --help`"},
       {"collective allreduce --slice v5p:4x4x4 --bytes 1MiB",
        "KIND: unknown collective \"allreduce\"; did you mean \"all-reduce\"? "
-       "(known: all-reduce, all-gather, reduce-scatter, all-to-all, broadcast, "
-       "reduce, gather, scatter, collective-permute)"},
+       "(known: all-reduce, all-gather, reduce-scatter, all-to-all, "
+       "ragged-all-to-all, broadcast, reduce, gather, scatter, "
+       "collective-permute)"},
   });
 }
 
@@ -263,10 +265,10 @@ TEST_CASE("slices that do not exist are refused, with those that do", "[cli]") {
       {OnSlice("0*v5e:4x4"),
        "--slice: the slices before *: expected an "
        "integer from 1 to 16777216, got \"0\""},
-      {OnSlice("2*v5e:16x16"),
-       "--slice: a group of all chips spans 2 slices, and collectives over DCN "
-       "are not simulated by this version; give axes, for groups inside every "
-       "slice"},
+      {OnSlice("2*ideal:4x4"),
+       "--slice: this all-reduce spans 2 slices, and the generation does not "
+       "say how fast DCN is; set dcn.bandwidth (per chip, for example "
+       "25Gbit/s), or give axes, for groups inside every slice"},
       {OnSlice("missing.json"),
        "missing.json: cannot be read: No such file or directory"},
       {OnCube("--axes \"\""),
@@ -394,7 +396,8 @@ TEST_CASE("lowerings that do not exist or apply are refused, with what does",
        "all for several"},
       {OnSlice("v5p:2x2x2 --fold on --lowering bucket"),
        "--fold on: cannot fold bucket: no axis has more than one chip and is "
-       "invariant under translation (lines and unwrapped axes are not); use "
+       "invariant under translation (lines and unwrapped axes are not; nor are "
+       "hosts whose chips share a NIC but do not all do the same); use "
        "--fold auto"},
       {OnSlice("v4:4x4x8:twisted --axes x --lowering ring"),
        "--lowering: ring does not apply to all-reduce here: on a twisted slice "
@@ -534,14 +537,20 @@ TEST_CASE("groups, roots, shifts and pairs that make no sense are refused",
       {"collective all-reduce --slice v5e:4x4 --bytes 1MiB --axes x --groups "
        "bad.json",
        "--groups: --axes says the groups already; leave one", R"([[0, 1]])"},
-      {"collective all-reduce --slice 2*v5e:4x4 --bytes 1MiB --groups bad.json",
-       "bad.json: /0: chips 0 and 16 are on different slices, and collectives "
-       "over DCN are not simulated by this version",
+      {"collective all-reduce --slice 2*v4:4x4 --bytes 1MiB --groups bad.json",
+       "--slice: this all-reduce spans 2 slices, and the generation does not "
+       "say how fast DCN is; set dcn.bandwidth (per chip, for example "
+       "25Gbit/s), or give axes, for groups inside every slice",
        R"([[0, 16]])"},
-      {"collective all-reduce --slice 2*v5e:4x4 --bytes 1MiB",
-       "--slice: a group of all chips spans 2 slices, and collectives over DCN "
-       "are not simulated by this version; give axes, for groups inside every "
-       "slice"},
+      {"collective all-reduce --slice 2*v5e:4x4 --bytes 1MiB --lowering "
+       "bucket-rotated",
+       "--lowering: bucket-rotated does not apply to all-reduce here: some "
+       "group spans slices, and its messages go over ICI only; use "
+       "hierarchical, direct or binomial"},
+      {"collective all-reduce --slice v5e:4x4 --bytes 1MiB --lowering "
+       "hierarchical",
+       "--lowering: hierarchical does not apply to all-reduce here: no group "
+       "spans slices; use bucket-rotated"},
       {"collective broadcast --slice v5e:4x4 --bytes 1MiB --root 16",
        "--root: expected an integer from 0 to 15, got \"16\""},
       {"collective all-reduce --slice v5e:4x4 --bytes 1MiB --root 1",
@@ -590,6 +599,62 @@ TEST_CASE("groups, roots, shifts and pairs that make no sense are refused",
        "bad.json",
        "bad.json: a collective-permute has pairs or a shift, not groups",
        R"([[0, 1]])"},
+      {"collective ragged-all-to-all --slice ideal:2 --matrix bad.json",
+       "bad.json: /1: expected 2 entries, one per row of the matrix, got 1",
+       R"([["0B", "1B"], ["1B"]])"},
+      {"collective ragged-all-to-all --slice ideal:2 --matrix bad.json",
+       "bad.json: expected 2 rows, one per chip of a group, got 1",
+       R"([["0B"]])"},
+      {"collective ragged-all-to-all --slice ideal:2 --matrix bad.json",
+       "bad.json: /0/1: \"-1B\" must not be negative",
+       R"([["0B", "-1B"], ["1B", "0B"]])"},
+      {"collective ragged-all-to-all --slice ideal:2 --matrix bad.json",
+       "bad.json: the entries add up to more than 9223372036854775807B; take "
+       "smaller ones",
+       R"([["0B", "9223372036854775807B"], ["1B", "0B"]])"},
+      {"collective ragged-all-to-all --slice ideal:2 --bytes 1KiB --matrix "
+       "bad.json",
+       "--bytes: --matrix says the bytes already; leave one", R"([["0B"]])"},
+      {"collective ragged-all-to-all --slice ideal:2 --distribution equal "
+       "--matrix bad.json",
+       "--distribution: --matrix says it already; leave one", R"([["0B"]])"},
+      {"collective ragged-all-to-all --slice ideal:2 --bytes 1KiB",
+       "--matrix: a ragged-all-to-all needs to know what each rank sends to "
+       "each: --matrix FILE, or --bytes with --distribution"},
+      {"collective ragged-all-to-all --slice ideal:2",
+       "--matrix: a ragged-all-to-all needs to know what each rank sends to "
+       "each: --matrix FILE, or --bytes with --distribution"},
+      {"collective all-to-all --slice ideal:2 --matrix bad.json --bytes 1KiB",
+       "--matrix: all-to-all has no byte matrix; ragged-all-to-all has",
+       R"([["0B"]])"},
+      {"collective all-to-all --slice ideal:2 --bytes 1KiB --distribution zipf",
+       "--distribution: all-to-all has no byte matrix; ragged-all-to-all has"},
+      {"collective ragged-all-to-all --slice ideal:2 --bytes 1KiB "
+       "--distribution zip",
+       "--distribution: unknown distribution \"zip\"; did you mean \"zipf\"? "
+       "(known: equal, uniform, zipf)"},
+      {"collective ragged-all-to-all --slice ideal:2 --bytes 1KiB "
+       "--distribution uniform:skew=1",
+       "--distribution: uniform has no parameter \"skew\"; known: seed"},
+      {"collective ragged-all-to-all --slice ideal:2 --bytes 1KiB "
+       "--distribution equal:seed=1",
+       "--distribution: equal has no parameter \"seed\"; it takes none"},
+      {"collective ragged-all-to-all --slice ideal:2 --bytes 1KiB "
+       "--distribution zipf:skew=-1",
+       "--distribution: skew: expected a skew from 0 to 16, got -1"},
+      {"collective ragged-all-to-all --slice ideal:2 --bytes 1KiB "
+       "--distribution zipf:skew=x",
+       "--distribution: skew: expected a number, got \"x\""},
+      {"collective ragged-all-to-all --slice ideal:2 --bytes 1KiB "
+       "--distribution zipf:skew",
+       "--distribution: expected skew=VALUE in \"zipf:skew\""},
+      {"collective ragged-all-to-all --slice ideal:2 --bytes 1KiB "
+       "--distribution zipf:seed=1,seed=2",
+       "--distribution: seed stands twice in \"zipf:seed=1,seed=2\""},
+      {"collective ragged-all-to-all --slice v5e:4x4 --fault chip:5 --bytes "
+       "1KiB --axes x --distribution zipf",
+       "--distribution: groups of ragged-all-to-all are equally large, and "
+       "dead chips leave one of 4 and one of 3; give equal groups as lists"},
   });
 }
 
@@ -732,6 +797,38 @@ TEST_CASE("workloads with a mistake are refused at its place", "[cli]") {
       "/ops/0/pairs/1/1: ", "chip 1 receives twice",
       Workload(
           R"({"id": "s", "bytes": "1MiB", "collective": "collective-permute", "pairs": [[0, 1], [1, 1]]})"));
+  refused("/ops/0: ",
+          "a ragged-all-to-all needs to know what each rank sends to each: a "
+          "matrix, or a distribution",
+          Workload(R"({"id": "s", "collective": "ragged-all-to-all"})"));
+  refused(
+      "/ops/0/bytes: ",
+      "a ragged-all-to-all has a matrix, or a distribution with bytes in it; "
+      "remove this",
+      Workload(
+          R"({"id": "s", "bytes": "1MiB", "collective": "ragged-all-to-all", "matrix": []})"));
+  refused(
+      "/ops/0/matrix: ", "all-reduce has no byte matrix; ragged-all-to-all has",
+      Workload(
+          R"({"id": "s", "bytes": "1MiB", "collective": "all-reduce", "matrix": []})"));
+  refused(
+      "/ops/0/matrix/0/0: ", "expected a string with a unit",
+      Workload(
+          R"({"id": "s", "collective": "ragged-all-to-all", "matrix": [[64]]})"));
+  refused(
+      "/ops/0/distribution: ", "missing key \"bytes\"",
+      Workload(
+          R"({"id": "s", "collective": "ragged-all-to-all", "distribution": {"name": "zipf"}})"));
+  refused(
+      "/ops/0/distribution/name: ",
+      "unknown distribution \"uniforms\"; did you mean \"uniform\"? (known: "
+      "equal, uniform, zipf)",
+      Workload(
+          R"({"id": "s", "collective": "ragged-all-to-all", "distribution": {"name": "uniforms", "bytes": "1MiB"}})"));
+  refused(
+      "/ops/0/distribution: ", "matrix says it already; leave one",
+      Workload(
+          R"({"id": "s", "collective": "ragged-all-to-all", "matrix": [], "distribution": {"name": "zipf", "bytes": "1MiB"}})"));
   refused("/ops/0/compute/dtype: ",
           "the peak of dtype fp64 is not known for this generation (known: "
           "bf16, fp8, int8); set chip.flops.fp64, for example --set "
@@ -769,7 +866,8 @@ TEST_CASE("workloads with a mistake are refused at its place", "[cli]") {
        "all-reduce=bucket-rotated",
        "bad.json: /ops/0: --fold on: cannot fold bucket-rotated: no axis has "
        "more than one chip and is invariant under translation (lines and "
-       "unwrapped axes are not); use --fold auto",
+       "unwrapped axes are not; nor are hosts whose chips share a NIC but do "
+       "not all do the same); use --fold auto",
        Workload(sum + R"(, "bytes": "1MiB"})")},
       {"simulate bad.json",
        "the bound of this step is more than the 1.8e308 s of a double; check "

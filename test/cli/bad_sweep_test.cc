@@ -66,7 +66,12 @@ TEST_CASE("sweeps with wrong keys or lists are refused at the place", "[cli]") {
           "bytes": "1KiB")",
        "/collective/1: unknown collective \"allreduce\"; did you mean "
        "\"all-reduce\"? (known: all-reduce, all-gather, reduce-scatter, "
-       "all-to-all, broadcast, reduce, gather, scatter, collective-permute)"},
+       "all-to-all, ragged-all-to-all, broadcast, reduce, gather, scatter, "
+       "collective-permute)"},
+      {R"("collective": "ragged-all-to-all", "slice": "v5e:4x4",
+          "bytes": "1KiB")",
+       "/collective: a sweep has no byte matrix; put the ragged-all-to-all "
+       "into a workload and sweep that"},
       {R"("collective": "all-reduce", "slice": 4, "bytes": "1KiB")",
        "/slice: expected a string, got 4"},
       {R"("collective": "all-reduce", "slice": "", "bytes": "1KiB")",
@@ -87,8 +92,9 @@ TEST_CASE("sweeps with wrong keys or lists are refused at the place", "[cli]") {
        "/lowering/1: unknown lowering \"rings\"; did you mean \"ring\"? "
        "(known: auto, ring, ring-split, ring-short, line, bucket, "
        "bucket-rotated, bfb, line-middle, chain, bfs-tree, double-binary-tree, "
-       "binomial, direct, direct-twisted, one-shot, recursive-doubling, "
-       "halving-doubling, swing, bruck, staged, staged-rotated, neighbor, "
+       "binomial, direct, direct-twisted, ragged, one-shot, "
+       "recursive-doubling, halving-doubling, swing, bruck, staged, "
+       "staged-rotated, neighbor, hierarchical, "
        "split-shift, windowed-matmul, hamiltonian, hamiltonian-pair, greedy, "
        "edge-disjoint-trees, spanning-trees)"},
       {With(R"("network": "packets")"),

@@ -1,6 +1,7 @@
 #include "collective/lowering.h"
 
 #include <catch2/catch.hpp>
+#include <map>
 #include <set>
 
 #include "test/support/error_of.h"
@@ -53,13 +54,14 @@ TEST_CASE("compare runs every row, the buckets once per axis primitive",
 
 TEST_CASE("auto also tries balanced fractions in 1, 4 and 16 batches",
           "[collective]") {
-  std::vector<int> batches;
+  std::map<std::string, std::vector<int>> batches;
   for (const LoweringSpec& spec : SpecsForAuto()) {
-    if (!spec.balanced) continue;
-    CHECK(spec.name == "bucket-rotated");
-    batches.push_back(spec.batches);
+    if (spec.balanced) batches[spec.name].push_back(spec.batches);
   }
-  CHECK(batches == std::vector<int>{1, 4, 16});
+  const std::vector<int> expected = {1, 4, 16};
+  CHECK(batches.size() == 2);
+  CHECK(batches["bucket-rotated"] == expected);
+  CHECK(batches["hierarchical"] == expected);
 }
 
 // ---- specs as text ------------------------------------------------------
@@ -438,14 +440,15 @@ TEST_CASE("kinds have XLA's names", "[collective]") {
     names.emplace_back(ToText(kind));
     CHECK(ParseCollectiveKind(ToText(kind), "") == kind);
   }
-  CHECK(names == std::vector<std::string>{"all-reduce", "all-gather",
-                                          "reduce-scatter", "all-to-all",
-                                          "broadcast", "reduce", "gather",
-                                          "scatter", "collective-permute"});
+  CHECK(names == std::vector<std::string>{
+                     "all-reduce", "all-gather", "reduce-scatter", "all-to-all",
+                     "ragged-all-to-all", "broadcast", "reduce", "gather",
+                     "scatter", "collective-permute"});
   CHECK(ErrorOf([] { ParseCollectiveKind("allreduce", "KIND"); }) ==
         "KIND: unknown collective \"allreduce\"; did you mean \"all-reduce\"? "
         "(known: all-reduce, all-gather, reduce-scatter, all-to-all, "
-        "broadcast, reduce, gather, scatter, collective-permute)");
+        "ragged-all-to-all, broadcast, reduce, gather, scatter, "
+        "collective-permute)");
 }
 
 TEST_CASE("busbw factors are those of nccl-tests", "[collective]") {
@@ -456,6 +459,9 @@ TEST_CASE("busbw factors are those of nccl-tests", "[collective]") {
         CollectiveKind::kAllToAll}) {
     CHECK(Near(BusFactor(kind, n), (n - 1.0) / n));
   }
+  // S is that of all n ranks.
+  CHECK(Near(n * BusFactor(CollectiveKind::kRaggedAllToAll, n),
+             BusFactor(CollectiveKind::kAllToAll, n)));
   for (const CollectiveKind kind :
        {CollectiveKind::kBroadcast, CollectiveKind::kReduce,
         CollectiveKind::kGather, CollectiveKind::kScatter}) {

@@ -65,8 +65,9 @@ double MustLeave(CollectiveKind kind, double payload, int n, int a,
       return root_inside ? 0 : a * shard;
     case CollectiveKind::kScatter:
       return root_inside ? (n - a) * shard : 0;
+    case CollectiveKind::kRaggedAllToAll:
     case CollectiveKind::kCollectivePermute:
-      break;  // has pairs, not groups
+      break;  // pairs with bytes of their own
   }
   return 0;
 }

@@ -22,7 +22,7 @@ namespace {
 using nlohmann::json;
 
 constexpr double kTolerance = 1e-9;  // relative
-constexpr std::size_t kCases = 652;
+constexpr std::size_t kCases = 658;
 constexpr std::size_t kFolded = 28;
 
 struct Totals {
@@ -83,6 +83,20 @@ std::optional<Seconds> CaseClosedForm(const LoweringSpec& spec,
                       static_cast<int>(trees[0].size()), spec.chunks);
 }
 
+void CheckBounds(const Bounds& bounds, const json& test) {
+  CHECK(Near(bounds.binding().time.value(), test["bound_s"].get<double>()));
+  std::map<std::string, double> found;
+  for (const BoundComponent& bound : bounds.components) {
+    found[bound.name] = bound.time.value();
+  }
+  const auto expected = test["bound"].get<std::map<std::string, double>>();
+  CHECK(found.size() == expected.size());
+  for (const auto& [name, seconds] : expected) {
+    CAPTURE(name, seconds, found[name]);
+    CHECK(Near(found[name], seconds));
+  }
+}
+
 TEST_CASE("every golden collective has the oracle's time, bounds and traffic",
           "[sim][oracle]") {
   std::size_t cases = 0;
@@ -114,19 +128,14 @@ TEST_CASE("every golden collective has the oracle's time, bounds and traffic",
     }
 
     const Bounds bounds = ComputeBounds(collective, slice);
-    CHECK(Near(bounds.binding().time.value(), test["bound_s"].get<double>()));
-    std::map<std::string, double> found;
-    for (const BoundComponent& bound : bounds.components) {
-      found[bound.name] = bound.time.value();
-    }
-    const auto expected = test["bound"].get<std::map<std::string, double>>();
-    CHECK(found.size() == expected.size());
-    for (const auto& [name, seconds] : expected) {
-      CAPTURE(name, seconds, found[name]);
-      CHECK(Near(found[name], seconds));
+    // The oracle has none over DCN.
+    if (test["bound_s"].is_null()) {
+      CHECK(bounds.binding().time.value() <= timeline.makespan * (1 + 1e-9));
+    } else {
+      CheckBounds(bounds, test);
     }
 
-    const Totals totals = Count(schedule, slice.topology.link_ids());
+    const Totals totals = Count(schedule, slice.topology.port_ids());
     CHECK(schedule.transfers() == test["transfers"].get<std::uint32_t>());
     CHECK(totals.byte_hops == test["byte_hops"].get<std::int64_t>());
     CHECK(totals.max_link_bytes == test["max_link_bytes"].get<std::int64_t>());

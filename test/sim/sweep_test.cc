@@ -139,10 +139,11 @@ TEST_CASE("rows come in the order of the points, failed ones with an error",
   CHECK(rows[1].text == "ideal:0 failed");
   CHECK(rows[1].error ==
         "slice: expected an axis of at least 1 chip, got 0 in 0");
-  CHECK(rows[2].error ==
-        "slice: a group of all chips spans 2 slices, and collectives over DCN "
-        "are not simulated by this version; give axes, for "
-        "groups inside every slice");
+  CHECK(
+      rows[2].error ==
+      "slice: this all-gather spans 2 slices, and the generation does not say "
+      "how fast DCN is; set dcn.bandwidth (per chip, for example 25Gbit/s), "
+      "or give axes, for groups inside every slice");
 }
 
 }  // namespace

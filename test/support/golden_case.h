@@ -12,9 +12,17 @@
 
 namespace podsim {
 
+// Our name of the case's lowering: `direct` of a ragged all-to-all is a row of
+// its own.
+inline std::string LoweringNameOf(const nlohmann::json& test) {
+  return test["collective"] == "ragged-all-to-all"
+             ? "ragged"
+             : test["algorithm"].get<std::string>();
+}
+
 // Whether the table has the case's lowering for its kind.
 inline bool IsInTable(const nlohmann::json& test) {
-  const Lowering* row = FindLowering(test["algorithm"].get<std::string>());
+  const Lowering* row = FindLowering(LoweringNameOf(test));
   if (row == nullptr) return false;
   for (const CollectiveKind kind : row->kinds) {
     if (test["collective"] == ToText(kind)) return true;
@@ -41,6 +49,8 @@ inline Slice MakeCaseSlice(const nlohmann::json& test) {
     axes.push_back(
         {.size = size, .wrap = topology["wrap"][a].get<bool>() && size > 1});
   }
+  const int slices = test["params"].value("slices", 1);
+  if (slices > 1) axes.push_back({.size = slices, .wrap = false, .ici = false});
   Parameters parameters;
   parameters.ici_bandwidth =
       BytesPerSecond(test["bandwidth_bytes_per_s"].get<double>());
@@ -54,6 +64,11 @@ inline Slice MakeCaseSlice(const nlohmann::json& test) {
                   parameters.ici_hop_latency),
               .parameters = parameters,
               .warnings = {}};
+  if (slices > 1) {
+    const auto rate = test["params"]["dcn_bandwidth_bytes_per_s"].get<double>();
+    slice.topology.SetDcn({.bandwidth = BytesPerSecond(rate),
+                           .latency = 2 * parameters.ici_hop_latency});
+  }
   for (const nlohmann::json& link :
        topology.value("dead_links", nlohmann::json::array())) {
     slice.topology.Kill(LinkId(link.get<std::uint32_t>()));
@@ -62,8 +77,7 @@ inline Slice MakeCaseSlice(const nlohmann::json& test) {
 }
 
 inline LoweringSpec MakeCaseSpec(const nlohmann::json& test) {
-  LoweringSpec spec{.name = test["algorithm"].get<std::string>(),
-                    .fractions = {}};
+  LoweringSpec spec{.name = LoweringNameOf(test), .fractions = {}};
   const nlohmann::json& params = test["params"];
   if (params.value("axis_primitive", "short") == "ring") {
     spec.axis_primitive = AxisPrimitive::kRing;
@@ -94,6 +108,14 @@ inline Collective MakeCaseCollective(const nlohmann::json& test,
   }
   if (test.contains("root")) {
     collective.root = ChipId(test["root"].get<std::uint32_t>());
+  }
+  if (collective.kind == CollectiveKind::kRaggedAllToAll) {
+    for (const nlohmann::json& row : test["params"]["bytes"]) {
+      collective.matrix.emplace_back();
+      for (const nlohmann::json& bytes : row) {
+        collective.matrix.back().emplace_back(bytes.get<std::int64_t>());
+      }
+    }
   }
   if (test["params"].contains("shift")) {
     collective.shift =

@@ -22,19 +22,19 @@ inline constexpr std::array kLoweredKinds = {CollectiveKind::kAllGather,
 inline constexpr std::array kAxisLowerings = {
     "ring", "ring-split", "ring-short", "line", "bucket", "bucket-rotated"};
 
-// Those with groups: all but the permute.
+// Those whose payload says all: not the permute nor the ragged all-to-all.
 inline std::vector<CollectiveKind> GroupKinds() {
   std::vector<CollectiveKind> kinds = AllCollectiveKinds();
-  kinds.erase(std::find(kinds.begin(), kinds.end(),
-                        CollectiveKind::kCollectivePermute));
+  std::erase(kinds, CollectiveKind::kCollectivePermute);
+  std::erase(kinds, CollectiveKind::kRaggedAllToAll);
   return kinds;
 }
 
-// Those that always emit programs, for all of kLoweredKinds.
+// Those that always emit programs, for all of kLoweredKinds, on one slice.
 inline std::vector<LoweringSpec> WithProgram(std::vector<LoweringSpec> specs) {
   std::erase_if(specs, [](const auto& spec) {
     const Lowering& row = *FindLowering(spec.name);
-    return row.build != nullptr ||
+    return row.build != nullptr || row.over_dcn ||
            std::find(row.kinds.begin(), row.kinds.end(),
                      CollectiveKind::kAllReduce) == row.kinds.end();
   });

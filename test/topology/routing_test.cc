@@ -319,13 +319,42 @@ TEST_CASE("where there is no way there is no route", "[topology]") {
   hole.Kill(ChipId(1));
   CHECK(!Route(hole, ChipId(0), ChipId(1), TieRule::kParity));
   CHECK(!Route(hole, ChipId(1), ChipId(0), TieRule::kParity));
-  // Slices of a multislice share no ICI link, healthy or not.
-  Topology slices = SliceOf("2*v5e:2x2").topology;
+  // Without DCN the slices of a multislice are worlds apart.
+  Topology slices = SliceOf("2*v4:2x2x1").topology;
   CHECK(!Route(slices, ChipId(0), ChipId(4), TieRule::kParity));
   CHECK(Route(slices, ChipId(4), ChipId(7), TieRule::kParity));
-  slices.Kill(*slices.FindLink("0,0,0:x+"));
+  slices.Kill(*slices.FindLink("0,0,0,0:x+"));
   CHECK(!Route(slices, ChipId(0), ChipId(4), TieRule::kParity));
   CHECK(Route(slices, ChipId(0), ChipId(3), TieRule::kParity));
+}
+
+TEST_CASE("to another slice a message takes the NICs of two hosts",
+          "[topology]") {
+  // Hosts of 2x4 chips, on 4x4 chips two of them side by side.
+  Topology slices = SliceOf("3*v5e:4x4").topology;
+  CHECK(RouteNames(slices, "1,3,0", "2,0,2") ==
+        std::vector<std::string>{"0,0,0:dcn+", "2,0,2:dcn-"});
+  CHECK(slices.hosts() == 6);
+  CHECK(slices.port_ids() == slices.link_ids() + 12);
+  for (std::uint32_t id = slices.link_ids(); id < slices.port_ids(); ++id) {
+    CHECK(slices.FindLink(slices.NameOf(LinkId(id))) == LinkId(id));
+    CHECK(slices.ChipsOf(LinkId(id)) == 8);
+    // 25 Gbit/s per chip, and half of 10 us.
+    CHECK(slices.Bandwidth(LinkId(id)).value() == Approx(25e9));
+    CHECK(slices.Latency(LinkId(id)).value() == Approx(5e-6));
+  }
+  slices.Kill(*slices.FindLink("0,0,0:x+"));
+  CHECK(RouteNames(slices, "0,0,0", "0,0,1") ==
+        std::vector<std::string>{"0,0,0:dcn+", "0,0,1:dcn-"});
+  // Hosts cut short by the border: 3 of 5 places along y hold 2, 2 and 1.
+  SliceRequest request{.spec = "2*ideal:2x5"};
+  request.sets = {"dcn.bandwidth=1GB/s", "host.chips=4"};
+  const Topology cut = MakeSlice(request).topology;
+  CHECK(cut.hosts() == 6);
+  CHECK(cut.ChipsOf(*cut.FindLink("0,2,1:dcn-")) == 4);
+  CHECK(cut.ChipsOf(*cut.FindLink("0,4,1:dcn-")) == 2);
+  CHECK(cut.Bandwidth(*cut.FindLink("0,4,0:dcn+")).value() == 2e9);
+  CHECK(!cut.FindLink("1,4,0:dcn+"));
 }
 
 TEST_CASE("a twisted torus takes the short way over its twist", "[topology]") {

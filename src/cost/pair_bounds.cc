@@ -1,7 +1,8 @@
-#include "cost/permute_bounds.h"
+#include "cost/pair_bounds.h"
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 
 #include "collective/groups.h"
 #include "cost/cut.h"
@@ -13,18 +14,47 @@ namespace {
 // Longer axes are cut at this many places only; a bound all the same.
 constexpr int kMostCuts = 256;
 
-class PermuteBoundFinder {
+struct PairBytes {
+  ChipId from;
+  ChipId to;
+  double bytes;
+};
+
+// All pairs of different chips with bytes to send, grouped by the sender.
+std::vector<PairBytes> PairBytesOf(const Collective& collective,
+                                   const Topology& topology) {
+  std::vector<PairBytes> pairs;
+  const auto add = [&](ChipId from, ChipId to, Bytes bytes) {
+    if (from == to || bytes.value() == 0) return;
+    pairs.push_back({from, to, static_cast<double>(bytes.value())});
+  };
+  if (collective.kind == CollectiveKind::kCollectivePermute) {
+    for (const ChipPair& pair : PairsOf(collective, topology)) {
+      add(pair.from, pair.to, collective.payload);
+    }
+    return pairs;
+  }
+  for (const auto& group : GroupsOf(collective, topology)) {
+    for (std::size_t from = 0; from < group.size(); ++from) {
+      for (std::size_t to = 0; to < group.size(); ++to) {
+        add(group[from], group[to], collective.matrix[from][to]);
+      }
+    }
+  }
+  return pairs;
+}
+
+class PairBoundFinder {
  public:
-  PermuteBoundFinder(const Collective& collective, const Slice& slice)
+  PairBoundFinder(const Collective& collective, const Slice& slice)
       : collective_(collective),
         topology_(slice.topology),
-        pairs_(PairsOf(collective, slice.topology)),
-        payload_(static_cast<double>(collective.payload.value())),
+        pairs_(PairBytesOf(collective, slice.topology)),
         overhead_(slice.parameters.ici_message_overhead.value()),
         alpha_(SmallestLatency(slice.topology)) {}
 
   Bounds Find() {
-    if (pairs_.empty() || payload_ == 0) return {{{"none", Seconds(0)}}};
+    if (pairs_.empty()) return {{{"none", Seconds(0)}}};
     if (SpansSlices(collective_, topology_)) return FindOverDcn();
     MeasureHops();
     bounds_.components.push_back(
@@ -37,7 +67,7 @@ class PermuteBoundFinder {
       }
     }
     Add("distance",
-        payload_ * hops_ /
+        byte_hops_ /
             CapacityAround(ChipSet(topology_.chips(), true), topology_).inside);
     AddShift();
     return std::move(bounds_);
@@ -52,12 +82,12 @@ class PermuteBoundFinder {
     alpha_ = std::min(alpha_, dcn);
     AddChip(/*with_ports=*/true);
     std::vector<double> out(topology_.slices()), in(topology_.slices());
-    for (const ChipPair& pair : pairs_) {
+    for (const PairBytes& pair : pairs_) {
       const int from = topology_.SliceOf(pair.from);
       const int to = topology_.SliceOf(pair.to);
       if (from == to) continue;
-      out[from] += payload_;
-      in[to] += payload_;
+      out[from] += pair.bytes;
+      in[to] += pair.bytes;
     }
     const double rate = topology_.chips() / topology_.slices() *
                         topology_.dcn()->bandwidth.value();
@@ -81,7 +111,7 @@ class PermuteBoundFinder {
     return topology_.is_grid() && topology_.healthy() && !topology_.twisted();
   }
 
-  int PlainHops(const ChipPair& pair) const {
+  int PlainHops(const PairBytes& pair) const {
     const Coordinates from = topology_.CoordinatesOf(pair.from);
     const Coordinates to = topology_.CoordinatesOf(pair.to);
     int hops = 0;
@@ -94,43 +124,53 @@ class PermuteBoundFinder {
   }
 
   void MeasureHops() {
-    for (const ChipPair& pair : pairs_) {
-      const int hops = Plain()
-                           ? PlainHops(pair)
-                           : HopsFrom(topology_, pair.from)[pair.to.value()];
+    std::vector<int> from_one;
+    std::optional<ChipId> one;
+    for (const PairBytes& pair : pairs_) {
+      if (!Plain() && one != pair.from) {
+        from_one = HopsFrom(topology_, pair.from);
+        one = pair.from;
+      }
+      const int hops = Plain() ? PlainHops(pair) : from_one[pair.to.value()];
       farthest_ = std::max(farthest_, hops);
-      hops_ += hops;
+      byte_hops_ += hops * pair.bytes;
     }
   }
 
   void AddChip(bool with_ports = false) {
-    std::vector<double> out(topology_.chips()), in(topology_.chips());
+    struct Sums {
+      double bytes = 0;
+      double rate = 0;
+    };
+    std::vector<Sums> out(topology_.chips()), in(topology_.chips());
     topology_.ForEachLiveLink([&](LinkId link) {
-      out[topology_.Source(link).value()] += topology_.Bandwidth(link).value();
-      in[topology_.Target(link).value()] += topology_.Bandwidth(link).value();
+      const double rate = topology_.Bandwidth(link).value();
+      out[topology_.Source(link).value()].rate += rate;
+      in[topology_.Target(link).value()].rate += rate;
     });
+    for (const PairBytes& pair : pairs_) {
+      out[pair.from.value()].bytes += pair.bytes;
+      in[pair.to.value()].bytes += pair.bytes;
+    }
     CutFamily family;
-    for (const ChipPair& pair : pairs_) {
-      if (with_ports) {
-        const double rate =
-            topology_.Bandwidth(topology_.PortOut(pair.from)).value();
-        family.Consider(payload_, out[pair.from.value()] + rate);
-        family.Consider(payload_, in[pair.to.value()] + rate);
-        continue;
-      }
-      family.Consider(payload_, out[pair.from.value()]);
-      family.Consider(payload_, in[pair.to.value()]);
+    for (int id = 0; with_ports && id < topology_.chips(); ++id) {
+      const ChipId chip(id);
+      out[id].rate += topology_.Bandwidth(topology_.PortOut(chip)).value();
+      in[id].rate += topology_.Bandwidth(topology_.PortIn(chip)).value();
+    }
+    for (const auto& chips : {out, in}) {
+      for (const Sums& chip : chips) family.Consider(chip.bytes, chip.rate);
     }
     Add("chip", family);
   }
 
   void ConsiderSet(const ChipSet& set, CutFamily& family) const {
     double out = 0, in = 0;
-    for (const ChipPair& pair : pairs_) {
+    for (const PairBytes& pair : pairs_) {
       const bool from = set[pair.from.value()];
       const bool to = set[pair.to.value()];
-      if (from && !to) out += payload_;
-      if (!from && to) in += payload_;
+      if (from && !to) out += pair.bytes;
+      if (!from && to) in += pair.bytes;
     }
     const CutCapacity capacity = CapacityAround(set, topology_);
     family.Consider(out, capacity.out);
@@ -155,9 +195,9 @@ class PermuteBoundFinder {
     const int n = along.size;
     const int skip = (n + kMostCuts - 1) / kMostCuts;
     std::vector<std::vector<double>> bytes(n, std::vector<double>(n));
-    for (const ChipPair& pair : pairs_) {
+    for (const PairBytes& pair : pairs_) {
       bytes[topology_.CoordinatesOf(pair.from)[axis]]
-           [topology_.CoordinatesOf(pair.to)[axis]] += payload_;
+           [topology_.CoordinatesOf(pair.to)[axis]] += pair.bytes;
     }
     // Rates from a coordinate to the next one up and down.
     std::vector<double> up(n), down(n);
@@ -200,25 +240,30 @@ class PermuteBoundFinder {
     const GridAxis& along = topology_.axes()[axis];
     if (!along.wrap) return;
     const double n = along.size;
-    Add("shift",
-        by * (n - by) / n * payload_ / topology_.base_bandwidth().value());
+    Add("shift", by * (n - by) / n *
+                     static_cast<double>(collective_.payload.value()) /
+                     topology_.base_bandwidth().value());
   }
 
   const Collective& collective_;
   const Topology& topology_;
-  std::vector<ChipPair> pairs_;
-  double payload_;
+  std::vector<PairBytes> pairs_;
   double overhead_;  // o
   double alpha_;
-  double hops_ = 0;  // of all pairs
+  double byte_hops_ = 0;  // of all pairs
   int farthest_ = 0;
   Bounds bounds_;
 };
 
 }  // namespace
 
-Bounds ComputePermuteBounds(const Collective& collective, const Slice& slice) {
-  return PermuteBoundFinder(collective, slice).Find();
+bool HasPairs(CollectiveKind kind) {
+  return kind == CollectiveKind::kCollectivePermute ||
+         kind == CollectiveKind::kRaggedAllToAll;
+}
+
+Bounds ComputePairBounds(const Collective& collective, const Slice& slice) {
+  return PairBoundFinder(collective, slice).Find();
 }
 
 }  // namespace podsim
