@@ -75,8 +75,12 @@ void AddSimulation(CLI::App& app, CliOptions& options) {
       ->check(OneOf({"pod", "reference", "bound"}));
   app.add_flag("--force", options.force,
                "run the reference engine on more transfers than that");
-  app.add_option("--network", options.network, "how transfers share links")
-      ->check(OneOf({"fluid"}));
+  app.add_option("--network", options.network,
+                 "how transfers share links. fluid (default): max-min fairly; "
+                 "fifo: one at a time, first come first served, one-hop "
+                 "transfers only; packet[:size=4KiB,cut_through=true]: packet "
+                 "by packet on every link of the route")
+      ->check(NotEmpty());
   app.add_option("--fold", options.fold,
                  "auto: simulate one chip per class where exact; on: also pad "
                  "the payload to equal shards; off: every chip")
@@ -406,6 +410,7 @@ SimOptions SimOptionsOf(const CliOptions& options) {
                : options.engine == "reference" ? EngineKind::kReference
                                                : EngineKind::kPod;
   sim.force = options.force;
+  sim.network = ParseNetworkModel(options.network, "--network");
   sim.links = !options.top.empty() ||
               (!options.json.empty() && options.command != "compare" &&
                (options.lowerings.empty() || options.lowerings[0] != "all"));

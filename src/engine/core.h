@@ -10,7 +10,7 @@
 namespace podsim {
 
 // The event loop of the pod model, without SimGrid: testable alone. Dates start
-// at 0. Two implementations, by kind of schedule.
+// at 0. Implementations by network model and kind of schedule.
 class Core {
  public:
   virtual ~Core() = default;
@@ -31,8 +31,13 @@ std::unique_ptr<Core> MakeEqualShareCore(const Schedule& schedule,
 // anew whenever a transfer starts or stops flowing.
 std::unique_ptr<Core> MakeMaxMinCore(const Schedule& schedule,
                                      const Network& network);
+// Links that serve one packet at a time, first come first served, each packet
+// on every link of its route in turn; the network models fifo (one hop, one
+// packet per transfer) and packet. O(log links) per packet and hop.
+std::unique_ptr<Core> MakeLinkQueueCore(const Schedule& schedule,
+                                        const Network& network);
 
-// The one that suits the schedule.
+// The one that suits the network model and the schedule.
 std::unique_ptr<Core> MakeCore(const Schedule& schedule,
                                const Network& network);
 

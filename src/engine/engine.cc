@@ -74,6 +74,9 @@ Successors::Successors(const Schedule& schedule)
 
 std::unique_ptr<Core> MakeCore(const Schedule& schedule,
                                const Network& network) {
+  if (network.model.kind != NetworkKind::kFluid) {
+    return MakeLinkQueueCore(schedule, network);
+  }
   return schedule.one_hop() ? MakeEqualShareCore(schedule, network)
                             : MakeMaxMinCore(schedule, network);
 }

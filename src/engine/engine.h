@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/network_model.h"
 #include "schedule/schedule.h"
 #include "topology/fold.h"
 #include "topology/slice.h"
@@ -21,6 +22,7 @@ struct Network {
   // Per link, only where links differ; else empty.
   std::vector<double> link_bandwidth;
   std::vector<double> link_latency;
+  NetworkModel model = {};
 
   double BandwidthOf(LinkId link) const {
     return link_bandwidth.empty() ? bandwidth : link_bandwidth[link.value()];
@@ -41,13 +43,15 @@ struct Timeline {
   double makespan = 0;
 };
 
-// The pod engine: a transfer pays o + hops x alpha without using bandwidth,
-// then its bytes flow through all links of its route at once, each link shared
-// max-min fairly among the transfers flowing on it (a route that names a link
-// twice takes two shares). Local and compute ops take their duration, computes
-// with memory traffic longer while transfers use that memory. Runs as a
-// model inside SimGrid's engine. Every op ends, or it is an internal error that
-// names the first ten that did not.
+// The pod engine, with the network model fluid: a transfer pays o + hops x
+// alpha without using bandwidth, then its bytes flow through all links of its
+// route at once, each link shared max-min fairly among the transfers flowing on
+// it (a route that names a link twice takes two shares). With fifo and packet
+// every link serves one packet at a time instead (link_queue_core.cc). Local
+// and compute ops take their duration, computes with memory traffic longer
+// while transfers use that memory. Runs as a model inside SimGrid's engine.
+// Every op ends, or it is an internal error that names the first ten that did
+// not.
 Timeline RunPod(const Schedule& schedule, const Network& network);
 // The same event loop drained without SimGrid: bit-equal, for trials and for
 // whatever must leave SimGrid alone.

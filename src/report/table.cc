@@ -58,6 +58,20 @@ std::string Heading(const Slice& slice) {
   return text + "\n";
 }
 
+// What another network than fluid does differently, in one line; else "".
+std::string NetworkNote(const std::string& network) {
+  if (network == "fifo") {
+    return "network fifo: a link serves one transfer at a time, first come "
+           "first served, where fluid shares it among all that are there\n";
+  }
+  if (network.starts_with("packet")) {
+    return "network " + network +
+           ": every link serves packets first come first served into endless "
+           "buffers, where fluid shares all links of a route fairly\n";
+  }
+  return "";
+}
+
 // Reasons that several points share, once each, without ok verdicts.
 std::vector<std::string> UnverifiedReasons(const std::vector<Point>& points) {
   std::vector<std::string> reasons;
@@ -95,6 +109,7 @@ std::string PointsTable(const Slice& slice, const std::vector<Point>& points,
     if (chosen) rows.back().push_back(RunnerUpText(point));
   }
   std::string text = Heading(slice) + FormatTable(rows);
+  if (!points.empty()) text += NetworkNote(points[0].network);
   for (const std::string& reason : UnverifiedReasons(points)) {
     text += "not verified: " + reason + "\n";
   }
@@ -127,6 +142,7 @@ std::string StepTable(const Slice& slice, const StepResult& step) {
        part("  idle (waiting for other chips)", step.idle_s),
        part("(overlapped communication)", step.overlapped_communication_s),
        part("lower bound (" + step.bound + ")", step.lower_bound_s)});
+  text += NetworkNote(step.network);
   if (!step.collectives.empty()) {
     std::vector<std::vector<std::string>> rows = {
         {"<op", "<collective", "size", "group", "times", "each(us)",

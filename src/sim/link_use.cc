@@ -34,10 +34,11 @@ std::vector<LinkUse> MeasureLinks(const Schedule& schedule,
   std::optional<FoldedGrid> grid;
   if (fold) grid.emplace(topology, *fold);
   std::vector<std::int64_t> bytes(network.links);
-  // A link that several hops share may flow below its rate: then its busy time
-  // is when anything flows.
-  std::vector<std::vector<Interval>> flows(schedule.one_hop() ? 0
-                                                              : network.links);
+  // A link that several hops share max-min fairly may flow below its rate: then
+  // its busy time is when anything flows.
+  const bool at_full_rate =
+      schedule.one_hop() || network.model.kind != NetworkKind::kFluid;
+  std::vector<std::vector<Interval>> flows(at_full_rate ? 0 : network.links);
   for (std::uint32_t id = 0; id < schedule.size(); ++id) {
     const OpId op(id);
     if (schedule.kind(op) != OpKind::kTransfer) continue;

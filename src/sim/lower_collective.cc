@@ -132,10 +132,11 @@ std::optional<double> TryTime(const LoweredCollective& lowered,
   // What wins is simulated as asked for: chip by chip if it does not fold.
   if (HasFarSteps(lowered) &&
       CountTransfers(lowered, slice.topology) > kMostMultiHop) {
-    const FoldMode mode =
-        options.fold == FoldMode::kOn ? FoldMode::kAuto : options.fold;
+    SimOptions fluid = options;
+    fluid.network = {};
+    if (options.fold == FoldMode::kOn) fluid.fold = FoldMode::kAuto;
     const bool pads = options.fold == FoldMode::kOn;
-    const FoldChoice choice = ChooseFold(lowered, slice, mode, "");
+    const FoldChoice choice = ChooseFold(lowered, slice, fluid, "");
     if (!choice.fold && !pads) return std::nullopt;
   }
   if (const auto exact = ClosedForm(lowered.spec, lowered.collective, slice)) {
@@ -291,16 +292,24 @@ CollectiveMeaning MeaningOf(const LoweredCollective& lowered,
 }
 
 FoldChoice ChooseFold(const LoweredCollective& lowered, const Slice& slice,
-                      FoldMode mode, const std::string& where) {
+                      const SimOptions& options, const std::string& where) {
+  const FoldMode mode = options.fold;
   const Topology& topology = slice.topology;
   const Bytes payload = lowered.collective.payload;
   if (mode == FoldMode::kOff) return {{}, payload, "--fold off"};
   FoldChoice choice{.fold = {}, .payload = payload, .reason = {}};
-  if (lowered.program) {
+  if (options.network.kind != NetworkKind::kFluid) {
+    choice.reason = "--network " + ToText(options.network) +
+                    " serves what arrives at once in the order of the ops, "
+                    "which differs from chip to chip";
+    if (mode == FoldMode::kAuto) return choice;
+  } else if (lowered.program) {
     choice.fold = FoldOf(*lowered.program, topology);
     choice.payload = PaddedPayload(lowered, topology);
   }
-  if (!lowered.program) {
+  if (!choice.reason.empty()) {
+    // Known already.
+  } else if (!lowered.program) {
     choice.reason = "its steps differ from chip to chip";
   } else if (!topology.uniform()) {
     choice.reason = "links differ or are dead";
@@ -345,6 +354,11 @@ LoweredCollective LowerCollective(const Collective& collective,
       continue;
     }
     if (IsRedundant(candidate, collective, slice.topology)) continue;
+    if (const auto reason =
+            WhyNotServed(options.network, candidate, collective, slice)) {
+      reasons.push_back({candidate.name, *reason});
+      continue;
+    }
     candidates.push_back(candidate);
   }
   if (candidates.empty()) FailNothingApplies(collective, reasons, where);
@@ -391,6 +405,21 @@ LoweredCollective LowerCollective(const Collective& collective,
                                              collective, slice, where, options);
   SetRunnerUp(tried, chosen);
   return chosen;
+}
+
+std::optional<std::string> WhyNotServed(const NetworkModel& network,
+                                        const LoweringSpec& spec,
+                                        const Collective& collective,
+                                        const Slice& slice) {
+  if (network.kind != NetworkKind::kFifo) return std::nullopt;
+  const bool far =
+      HasProgram(spec, collective, slice.topology)
+          ? !Lower(Resolve(spec, collective, slice), collective, slice.topology)
+                 .routes.empty()
+          : !FindLowering(spec.name)->one_hop;
+  if (!far) return std::nullopt;
+  return "sends over several hops, which --network fifo does not serve; use "
+         "--network packet or fluid";
 }
 
 void FailNothingApplies(const Collective& collective,

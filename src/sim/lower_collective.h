@@ -50,10 +50,11 @@ struct FoldChoice {
 };
 
 // Folds every axis that the program is invariant along, if the shards are equal
-// and the slice is healthy. `kOn` pads the payload to whole shards, and throws
-// InputError{where, ..} with the reason where nothing can fold.
+// and the slice is healthy, with the network model fluid. `kOn` pads the
+// payload to whole shards, and throws InputError{where, ..} with the reason
+// where nothing can fold.
 FoldChoice ChooseFold(const LoweredCollective& lowered, const Slice& slice,
-                      FoldMode mode, const std::string& where);
+                      const SimOptions& options, const std::string& where);
 
 // Throws InputError{where, ..} for a program whose transfers of several hops,
 // chip by chip, are more than can be simulated; WhyTooMany is for schedules.
@@ -61,7 +62,8 @@ void RequireFewUnfolded(const LoweredCollective& lowered,
                         const Topology& topology, const std::string& where);
 
 // Lowers with the given spec, or with the fastest one for nullopt (auto): the
-// smallest closed form where exact, else simulated time, ties by table order.
+// smallest closed form where exact, else simulated time, ties by table order;
+// by the network model fluid, among those that the network asked for serves.
 // Throws InputError{where, ..} with the reasons if none applies.
 LoweredCollective LowerCollective(const Collective& collective,
                                   const Slice& slice,
@@ -77,6 +79,13 @@ inline constexpr std::uint64_t kMostMultiHop = 20'000;
 std::optional<std::string> WhyTooMany(const LoweringSpec& spec,
                                       const Collective& collective,
                                       const Topology& topology);
+
+// Why a network does not serve the transfers of a lowering: fifo knows one hop
+// only. Conservative where only the schedule would tell.
+std::optional<std::string> WhyNotServed(const NetworkModel& network,
+                                        const LoweringSpec& spec,
+                                        const Collective& collective,
+                                        const Slice& slice);
 
 // The error of a collective that no lowering applies to, with the reasons.
 [[noreturn]] void FailNothingApplies(const Collective& collective,

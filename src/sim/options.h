@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "engine/network_model.h"
+
 namespace podsim {
 
 enum class EngineKind { kPod, kReference, kBound };
@@ -17,6 +19,7 @@ const char* ToText(FoldMode fold);      // "auto"
 // How to simulate; the same for collectives, steps and schedule files.
 struct SimOptions {
   EngineKind engine = EngineKind::kPod;
+  NetworkModel network;
   FoldMode fold = FoldMode::kAuto;
   VerifyMode verify = VerifyMode::kAuto;
   bool links = false;  // measure the use of every link

@@ -8,7 +8,8 @@ namespace podsim {
 
 // Runs the engine that the options name (not `bound`). Throws InputError when
 // the reference engine is asked for more transfers than it can do in reasonable
-// time, unless forced.
+// time, unless forced, or another network than fluid; when the network does not
+// serve the schedule (fifo: several hops) or packets are too many.
 Timeline RunEngine(const Schedule& schedule, const Network& network,
                    const SimOptions& options);
 

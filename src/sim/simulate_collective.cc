@@ -45,6 +45,7 @@ Point MakePoint(const Collective& collective, const Slice& slice,
   point.group_size = GroupSize(collective, slice.topology);
   point.payload_bytes = collective.payload.value();
   point.engine = ToText(options.engine);
+  point.network = ToText(options.network);
   SetBounds(ComputeBounds(collective, slice), point);
   return point;
 }
@@ -52,7 +53,7 @@ Point MakePoint(const Collective& collective, const Slice& slice,
 void Simulate(LoweredCollective& lowered, const Slice& slice,
               const SimOptions& options, PhaseTimes& times, Point& point,
               RunRecord* record) {
-  const FoldChoice choice = ChooseFold(lowered, slice, options.fold, "");
+  const FoldChoice choice = ChooseFold(lowered, slice, options, "");
   if (!choice.fold) RequireFewUnfolded(lowered, slice.topology, "--fold");
   const Fold fold = choice.fold.value_or(NoFold(slice.topology));
   const FoldedGrid grid(slice.topology, fold);
@@ -72,12 +73,16 @@ void Simulate(LoweredCollective& lowered, const Slice& slice,
   }
   point.transfers = std::uint64_t{schedule.transfers()} * grid.chips_per_site();
   SetTraffic(schedule, slice, choice.fold, point);
-  if (const auto closed = ClosedForm(lowered.spec, padded, slice)) {
-    point.closed_form_s = closed->value();
+  // Where a formula is exact no two transfers are at a link at once, so that
+  // all networks agree, but for packets that wait to be complete.
+  if (schedule.one_hop() || options.network.cut_through) {
+    if (const auto closed = ClosedForm(lowered.spec, padded, slice)) {
+      point.closed_form_s = closed->value();
+    }
   }
   const PhaseTimer timer(times.engine);
-  const Network network =
-      choice.fold ? MakeNetwork(slice, grid) : MakeNetwork(slice);
+  Network network = choice.fold ? MakeNetwork(slice, grid) : MakeNetwork(slice);
+  network.model = options.network;
   const bool empty = schedule.size() == 0;
   const double launch =
       empty ? 0.0 : slice.parameters.collective_launch.value();
@@ -259,6 +264,11 @@ Comparison CompareLowerings(const Collective& collective, const Slice& slice,
       continue;
     }
     if (const auto reason = WhyTooSlow(spec, collective, slice)) {
+      comparison.not_applicable.push_back({spec.name, *reason});
+      continue;
+    }
+    if (const auto reason =
+            WhyNotServed(options.network, spec, collective, slice)) {
       comparison.not_applicable.push_back({spec.name, *reason});
       continue;
     }

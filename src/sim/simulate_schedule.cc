@@ -102,6 +102,7 @@ ScheduleResult SimulateSchedule(const ScheduleFile& file,
   }
   point.payload_bytes = file.meaning.payload.value();
   point.engine = ToText(options.engine);
+  point.network = ToText(options.network);
   point.transfers = file.schedule.transfers();
   {
     // A file is never trusted: what is broken cannot be timed.
@@ -119,7 +120,8 @@ ScheduleResult SimulateSchedule(const ScheduleFile& file,
     return result;
   }
   const PhaseTimer timer(times.engine);
-  const Network network = MakeNetwork(file.slice);
+  Network network = MakeNetwork(file.slice);
+  network.model = options.network;
   Timeline timeline = RunEngine(file.schedule, network, options);
   const double launch = file.schedule.size() > 0
                             ? file.slice.parameters.collective_launch.value()

@@ -47,9 +47,8 @@ LoweredStep LowerStep(const Workload& workload, const SimOptions& options) {
   std::vector<int> periods(topology.axes().size(), 1);
   for (std::size_t k = 0; k < step.lowered.size(); ++k) {
     if (!step.lowered[k]) continue;
-    const FoldChoice choice =
-        ChooseFold(*step.lowered[k], workload.slice, options.fold,
-                   workload.graph.ops[k].where);
+    const FoldChoice choice = ChooseFold(*step.lowered[k], workload.slice,
+                                         options, workload.graph.ops[k].where);
     if (!choice.fold) return step;
     step.payload[k] = choice.payload;
     for (std::size_t a = 0; a < periods.size(); ++a) {
@@ -94,6 +93,7 @@ class StepSimulation {
     result.shape = slice_.shape;
     result.generation = slice_.generation;
     result.engine = ToText(options_.engine);
+    result.network = ToText(options_.network);
     const bool bound_only = options_.engine == EngineKind::kBound;
     if (!bound_only) {
       // First: its messages name the op.
@@ -196,8 +196,9 @@ class StepSimulation {
     }
     if (step_.folded) result.fold = step_.fold.periods;
     const PhaseTimer timer(times_.engine);
-    const Network network =
+    Network network =
         step_.folded ? MakeNetwork(slice_, grid) : MakeNetwork(slice_);
+    network.model = options_.network;
     Timeline timeline = RunEngine(compiled.schedule, network, options_);
     Account(compiled, timeline, grid, result);
     result.critical_path = CriticalPath(compiled, timeline);

@@ -80,6 +80,7 @@ std::string RequestOf(const SweepPoint& point) {
 SweepResult RunPoint(const SweepPoint& point, const SimOptions& options) {
   SimOptions sim = options;
   sim.fold = point.fold;
+  sim.network = ParseNetworkModel(point.network, "network");
   PhaseTimes times;
   SweepResult result;
   if (point.workload_json) {

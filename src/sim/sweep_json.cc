@@ -72,8 +72,6 @@ void RequireOverride(const std::string& text, const std::string& where) {
   RequireLowering(text.substr(equals + 1), where);
 }
 
-const char* ToText(const char* name) { return name; }
-
 // The value that `json` names.
 template <class Value>
 Value OneOf(const JsonValue& json, std::initializer_list<Value> values) {
@@ -210,7 +208,7 @@ class Reader {
     Add(
         "network",
         [](const JsonValue& json) {
-          return std::string(OneOf(json, {"fluid"}));
+          return ToText(ParseNetworkModel(json.AsString(), json.where()));
         },
         [](const std::string& text, SweepPoint& point) {
           point.network = text;

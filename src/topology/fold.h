@@ -33,7 +33,8 @@ class FoldedGrid {
   // Links and ports. What folds has ports of its own at every site, each of one
   // chip's share of the NIC: all chips of a host do the same.
   std::uint32_t port_ids() const {
-    return folds_nothing_ ? topology_->port_ids() : link_ids() + 2 * sites_;
+    if (folds_nothing_) return topology_->port_ids();
+    return link_ids() + (topology_->dcn() ? 2 * sites_ : 0);
   }
   LinkId PortOut(std::uint32_t site) const {
     return folds_nothing_ ? topology_->PortOut(ChipId(site))

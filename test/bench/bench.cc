@@ -1,6 +1,7 @@
 // podsim-bench engine: the pod engine against the bare loop of yardstick.h, on
-// the same schedules in the same process. Prints one JSON line per case; only
-// the ratio is portable.
+// the same schedules in the same process; podsim-bench network: hops of packets
+// per second against transfers per second of that loop. Prints one JSON line
+// per case; only the ratio is portable.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -121,6 +122,94 @@ int RunEngineBench() {
   return status;
 }
 
+struct Rate {
+  double seconds = 1e300;  // the best of kRounds
+  double makespan = 0;
+};
+
+Rate TimePod(const Schedule& schedule, const Network& network) {
+  Rate rate;
+  for (int round = 0; round < kRounds; ++round) {
+    const double begin = UserSeconds();
+    rate.makespan = RunPod(schedule, network).makespan;
+    rate.seconds = std::min(rate.seconds, UserSeconds() - begin);
+  }
+  return rate;
+}
+
+// Transfers per second of the bare loop, on neighbour traffic of 1,024 chips.
+double YardstickRate() {
+  SliceRequest request;
+  request.spec = "v5p:8x8x16";
+  const Slice slice = MakeSlice(request);
+  const Collective collective{.kind = CollectiveKind::kAllReduce,
+                              .payload = Bytes(kPayload),
+                              .axes = AllAxes(slice.topology)};
+  const Schedule schedule =
+      Instantiate(Lower(ParseLoweringSpec("bucket-rotated", ""), collective,
+                        slice.topology),
+                  slice.topology, NoFold(slice.topology), collective.payload);
+  const Network network = MakeNetwork(slice);
+  double best = 1e300;
+  for (int round = 0; round < kRounds; ++round) {
+    yardstick::Dag dag = MakeDag(schedule, network.links);
+    const double begin = UserSeconds();
+    yardstick::Run(std::move(dag), network.hop_latency, network.bandwidth);
+    best = std::min(best, UserSeconds() - begin);
+  }
+  return schedule.transfers() / best;
+}
+
+void RunNetworkCase(const Slice& slice, const Schedule& schedule,
+                    const char* sizes, const NetworkModel& model,
+                    double yardstick_rate) {
+  Network network = MakeNetwork(slice);
+  network.model = model;
+  double hops = 0;
+  for (std::uint32_t id = 0; id < schedule.size(); ++id) {
+    const OpId op(id);
+    const std::int64_t bytes = schedule.bytes(op).value();
+    hops += static_cast<double>((bytes + model.packet - 1) / model.packet) *
+            static_cast<double>(schedule.route(op).size());
+  }
+  const Rate rate = TimePod(schedule, network);
+  std::printf(
+      "{\"bench\": \"network\", \"slice\": \"%s\", \"chips\": %d, "
+      "\"transfers\": %u, \"sizes\": \"%s\", \"network\": \"%s\", "
+      "\"hops\": %.0f, \"user_s\": %.4f, \"hops_per_s\": %.3g, "
+      "\"yardstick_transfers_per_s\": %.3g, \"ratio\": %.3f, "
+      "\"makespan_s\": %.9g}\n",
+      slice.spec.c_str(), slice.topology.chips(), schedule.transfers(), sizes,
+      ToText(model).c_str(), hops, rate.seconds, hops / rate.seconds,
+      yardstick_rate, hops / rate.seconds / yardstick_rate, rate.makespan);
+  std::fflush(stdout);
+}
+
+// Unfolded all-to-alls, 64 KiB per pair, whole messages and packets of 16 KiB.
+int RunNetworkBench() {
+  const double yardstick_rate = YardstickRate();
+  for (const char* spec : {"v5p:4x8x8", "v5p:8x8x16"}) {
+    SliceRequest request;
+    request.spec = spec;
+    const Slice slice = MakeSlice(request);
+    const Collective collective{
+        .kind = CollectiveKind::kAllToAll,
+        .payload = Bytes(std::int64_t{slice.topology.chips()} << 16),
+        .axes = AllAxes(slice.topology)};
+    const Schedule equal =
+        Instantiate(Lower(ParseLoweringSpec("direct:ties=parity", ""),
+                          collective, slice.topology),
+                    slice.topology, NoFold(slice.topology), collective.payload);
+    const Schedule jittered = Jittered(equal);
+    for (const std::int64_t packet : {1 << 20, 1 << 14}) {
+      const NetworkModel model{.kind = NetworkKind::kPacket, .packet = packet};
+      RunNetworkCase(slice, equal, "equal", model, yardstick_rate);
+      RunNetworkCase(slice, jittered, "jitter", model, yardstick_rate);
+    }
+  }
+  return 0;
+}
+
 }  // namespace
 }  // namespace podsim
 
@@ -128,6 +217,9 @@ int main(int argc, char** argv) {
   if (argc == 2 && std::strcmp(argv[1], "engine") == 0) {
     return podsim::RunEngineBench();
   }
-  std::fprintf(stderr, "usage: podsim-bench engine\n");
+  if (argc == 2 && std::strcmp(argv[1], "network") == 0) {
+    return podsim::RunNetworkBench();
+  }
+  std::fprintf(stderr, "usage: podsim-bench engine | network\n");
   return 2;
 }

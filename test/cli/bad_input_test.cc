@@ -107,8 +107,36 @@ TEST_CASE("command lines that cannot be used are refused", "[cli]") {
        "unexpected argument \"v5p\"; see `podsim generations --help`"},
       {OnCube("--engine gpu"),
        "--engine: expected pod or reference or bound, got \"gpu\"" + help},
-      {OnCube("--network packet"),
-       "--network: expected fluid, got \"packet\"" + help},
+      {OnCube("--network packets"),
+       "--network: expected fluid, fifo or packet[:size=4KiB,"
+       "cut_through=true], got \"packets\""},
+      {OnCube("--network fifo:size=4KiB"),
+       "--network: expected fluid, fifo or packet[:size=4KiB,"
+       "cut_through=true], got \"fifo:size=4KiB\""},
+      {OnCube("--network packet:"),
+       "--network: expected size=BYTES or cut_through=true|false behind "
+       "packet:, got \"\"; write for example packet:size=4KiB"},
+      {OnCube("--network packet:bytes=1KiB"),
+       "--network: expected size=BYTES or cut_through=true|false behind "
+       "packet:, got \"bytes=1KiB\"; write for example packet:size=4KiB"},
+      {OnCube("--network packet:size=0B"),
+       "--network: size: expected at least 1B, got \"0B\"; a packet has bytes"},
+      {OnCube("--network packet:size=4"),
+       "--network: size: \"4\" has no unit; write for example \"4MiB\""},
+      {OnCube("--network packet:size=4KiB,size=8KiB"),
+       "--network: size stands twice"},
+      {OnCube("--network packet:cut_through=no"),
+       "--network: cut_through: expected true or false, got \"no\""},
+      {OnCube("--network fifo --engine reference"),
+       "--engine reference: stock SimGrid knows only --network fluid, got "
+       "fifo; use --engine pod"},
+      {OnCube("--network fifo --fold on --lowering bucket"),
+       "--fold on: cannot fold bucket: --network fifo serves what arrives at "
+       "once in the order of the ops, which differs from chip to chip; use "
+       "--fold auto"},
+      {OnCube("--network fifo --lowering one-shot"),
+       "--network fifo: op 3 sends over 2 hops; it serves transfers of one "
+       "hop only; use --network packet or fluid, or another lowering"},
       {OnCube("--fold yes"),
        "--fold: expected auto or on or off, got \"yes\"" + help},
       {OnCube("--verify never"),
@@ -651,7 +679,7 @@ TEST_CASE("groups, roots, shifts and pairs that make no sense are refused",
       {"collective ragged-all-to-all --slice ideal:2 --bytes 1KiB "
        "--distribution zipf:seed=1,seed=2",
        "--distribution: seed stands twice in \"zipf:seed=1,seed=2\""},
-      {"collective ragged-all-to-all --slice v5e:4x4 --fault chip:5 --bytes "
+      {"collective ragged-all-to-all --slice v5e:4x4 --fault chip:1,1 --bytes "
        "1KiB --axes x --distribution zipf",
        "--distribution: groups of ragged-all-to-all are equally large, and "
        "dead chips leave one of 4 and one of 3; give equal groups as lists"},
@@ -812,7 +840,8 @@ TEST_CASE("workloads with a mistake are refused at its place", "[cli]") {
       Workload(
           R"({"id": "s", "bytes": "1MiB", "collective": "all-reduce", "matrix": []})"));
   refused(
-      "/ops/0/matrix/0/0: ", "expected a string with a unit",
+      "/ops/0/matrix/0/0: ",
+      "expected a string with a unit such as \"64MiB\", got 64",
       Workload(
           R"({"id": "s", "collective": "ragged-all-to-all", "matrix": [[64]]})"));
   refused(

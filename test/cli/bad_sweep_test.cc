@@ -98,7 +98,10 @@ TEST_CASE("sweeps with wrong keys or lists are refused at the place", "[cli]") {
        "split-shift, windowed-matmul, hamiltonian, hamiltonian-pair, greedy, "
        "edge-disjoint-trees, spanning-trees)"},
       {With(R"("network": "packets")"),
-       "/network: expected fluid, got \"packets\""},
+       "/network: expected fluid, fifo or packet[:size=4KiB,"
+       "cut_through=true], got \"packets\""},
+      {With(R"("network": ["fifo", "packet:size=1"])"),
+       "/network/1: size: \"1\" has no unit; write for example \"1MiB\""},
       {With(R"("fold": [true])"), "/fold/0: expected a string, got true"},
       {With(R"("fold": "yes")"),
        "/fold: expected auto or on or off, got \"yes\""},

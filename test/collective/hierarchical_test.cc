@@ -9,19 +9,10 @@ namespace {
 constexpr double kDcn = 5e9;          // bytes/s per chip
 constexpr double kDcnLatency = 8e-6;  // seconds
 
-// Several of a grid, joined over DCN.
 Slice MakeSlices(const Shape& shape, const std::vector<bool>& wrap, int slices,
                  std::array<int, 3> host = {1, 1, 1}) {
-  Slice slice = MakeGridOf(shape, wrap, kTestRates);
-  std::vector<GridAxis> axes = slice.topology.axes();
-  axes.push_back({.size = slices, .wrap = false, .ici = false});
-  slice.topology = Topology::MakeGrid(axes, /*twisted=*/false,
-                                      slice.topology.base_bandwidth(),
-                                      slice.topology.base_latency());
-  slice.topology.SetDcn({.bandwidth = BytesPerSecond(kDcn),
-                         .latency = Seconds(kDcnLatency),
-                         .host = host});
-  return slice;
+  return MakeSlices(MakeGridOf(shape, wrap, kTestRates), slices, kDcn,
+                    kDcnLatency, host);
 }
 
 double TimeOf(const Slice& slice, const Lowered& lowered) {
@@ -121,14 +112,9 @@ TEST_CASE("messages to other slices: all-to-all and permute over DCN",
           "[collective]") {
   // Without start-up every chip's NIC share carries its blocks for the m - 1
   // other slices, which takes longer than ICI here.
-  Slice slice = MakeSlices({2, 2}, {false, false}, 3, {2, 1, 1});
-  slice.parameters.ici_message_overhead = Seconds(0);
-  slice.topology =
-      Topology::MakeGrid(slice.topology.axes(), false,
-                         slice.topology.base_bandwidth(), Seconds(0));
-  slice.topology.SetDcn({.bandwidth = BytesPerSecond(kDcn),
-                         .latency = Seconds(0),
-                         .host = {2, 1, 1}});
+  const Slice slice =
+      MakeSlices(MakeMesh({2, 2}, {.bandwidth = kTestRates.bandwidth}), 3, kDcn,
+                 /*dcn_latency=*/0, {2, 1, 1});
   const double payload = 12000;
   const Collective exchange =
       OnAllChips(CollectiveKind::kAllToAll, 12000, slice);

@@ -2,6 +2,7 @@
 #define PODSIM_TEST_SUPPORT_RANDOM_SLICES_H_
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <initializer_list>
@@ -102,6 +103,21 @@ inline Slice MakeMesh(const Shape& shape, const Rates& rates = {}) {
 inline Slice MakeTwisted(const Shape& shape, const Rates& rates = {}) {
   return MakeGridOf(shape, std::vector<bool>(shape.size(), true), rates,
                     /*twisted=*/true);
+}
+
+// So many of this slice, joined over DCN; every host a block of chips.
+inline Slice MakeSlices(Slice slice, int slices, double dcn_bandwidth,
+                        double dcn_latency,
+                        std::array<int, 3> host = {1, 1, 1}) {
+  std::vector<GridAxis> axes = slice.topology.axes();
+  axes.push_back({.size = slices, .wrap = false, .ici = false});
+  slice.topology = Topology::MakeGrid(axes, slice.topology.twisted(),
+                                      slice.topology.base_bandwidth(),
+                                      slice.topology.base_latency());
+  slice.topology.SetDcn({.bandwidth = BytesPerSecond(dcn_bandwidth),
+                         .latency = Seconds(dcn_latency),
+                         .host = host});
+  return slice;
 }
 
 inline int ChipsOf(const Shape& shape) {
