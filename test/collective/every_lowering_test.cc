@@ -15,7 +15,7 @@ namespace podsim {
 namespace {
 
 Slice RandomSlice(Random& random) {
-  if (random.OneIn(8))
+  if (random.OneIn(4))
     return MakeTwisted(random.Pick({Shape{2, 4}, Shape{4, 2}, Shape{2, 2, 4}}),
                        kTestRates);
   const Shape shape = RandomShape(random, 2, 24);
@@ -102,15 +102,17 @@ TEST_CASE("every lowering, on random slices, groups, payloads and parameters",
           "[collective][property]") {
   std::map<std::string, int> proved;
   int total = 0;
-  for (std::uint64_t seed = 0; seed < 40'000 && total < 6'000; ++seed) {
+  for (std::uint64_t seed = 0; seed < 30'000; ++seed) {
     Random random(seed);
     const Lowering row = random.Pick(Lowerings());
     // The commonest rows have had their share.
-    if (proved[row.name] >= 300) continue;
+    if (proved[row.name] >= 150) continue;
     const Slice slice = RandomSlice(random);
-    Collective collective{.kind = random.Pick(row.kinds),
-                          .payload = Bytes(random.Between(0, 20'000)),
-                          .axes = AllAxes(slice.topology)};
+    Collective collective{
+        .kind = random.Pick(row.kinds),
+        .payload = Bytes(random.OneIn(2) ? 720 * random.Int(1, 20)
+                                         : random.Int(0, 20'000)),
+        .axes = AllAxes(slice.topology)};
     SetRandomParties(random, slice, collective);
     LoweringSpec spec = Spec(row.name);
     SetRandomParameters(random, spec);
@@ -136,7 +138,7 @@ TEST_CASE("every lowering, on random slices, groups, payloads and parameters",
     ++proved[row.name];
     ++total;
   }
-  CHECK(total >= 4'000);
+  CHECK(total >= 3'000);
   for (const Lowering& row : Lowerings()) {
     CAPTURE(row.name, proved[row.name]);
     CHECK(proved[row.name] >= 20);
