@@ -26,6 +26,7 @@ class LargerShards {
         rank = rank * topology.axes()[group_axes[a]].size + at[group_axes[a]];
       }
       if (rank < larger_ranks) sums_[IndexAfter(at)] = 1;
+      larger_.push_back(rank < larger_ranks);
     }
     for (std::size_t a = 0; a < strides_.size(); ++a) {
       for (std::uint32_t i = strides_[a]; i < sums_.size(); ++i) {
@@ -42,8 +43,7 @@ class LargerShards {
   }
 
   bool Has(ChipId chip) const {
-    if (sums_.empty()) return false;
-    return Count(OwnerBox{}, chip) != 0;
+    return !larger_.empty() && larger_[chip.value()];
   }
 
  private:
@@ -74,6 +74,46 @@ class LargerShards {
   const Topology& topology_;
   std::vector<std::uint32_t> strides_;
   std::vector<std::int64_t> sums_;
+  std::vector<bool> larger_;  // by chip; empty: none
+};
+
+// Chips at fixed displacements from many others: of an untwisted grid every
+// coordinate is added and taken around by itself.
+class Displacer {
+ public:
+  explicit Displacer(const Topology& topology) : topology_(topology) {
+    std::uint32_t stride = 1;
+    for (const GridAxis& axis : topology.axes()) {
+      sizes_.push_back(axis.size);
+      strides_.push_back(stride);
+      stride *= axis.size;
+    }
+  }
+
+  void MoveTo(ChipId base) {
+    base_ = base;
+    at_ = topology_.CoordinatesOf(base);
+  }
+  ChipId At(const ChunkItem& item) const {
+    if (topology_.twisted()) {
+      return topology_.Translate(base_, item.displacement());
+    }
+    std::uint32_t chip = 0;
+    for (std::size_t a = 0; a < sizes_.size(); ++a) {
+      int at = at_[a] + item.owner[a];
+      if (at >= sizes_[a]) at -= sizes_[a];
+      if (at < 0) at += sizes_[a];
+      chip += at * strides_[a];
+    }
+    return ChipId(chip);
+  }
+
+ private:
+  const Topology& topology_;
+  std::vector<int> sizes_;
+  std::vector<std::uint32_t> strides_;
+  ChipId base_{0};
+  Coordinates at_{};
 };
 
 std::int64_t Volume(const OwnerBox& box, std::size_t axes) {
@@ -87,10 +127,10 @@ class PatternBytes {
  public:
   PatternBytes(const Program& program, const Topology& topology, Bytes payload)
       : program_(program),
-        topology_(topology),
         axes_(topology.axes().size()),
         larger_(topology, program.group_axes,
-                payload.value() % GroupSize(program, topology)) {
+                payload.value() % GroupSize(program, topology)),
+        displacer_(topology) {
     const std::int64_t n = GroupSize(program, topology);
     equal_ = payload.value() % n == 0;
     small_ = SubChunkSizes(program.split, SmallShard(program, payload, n));
@@ -117,7 +157,7 @@ class PatternBytes {
 
   // `base` matters only where shards differ.
   std::int64_t Of(const ProgramPattern& pattern, std::size_t index,
-                  ChipId base) const {
+                  ChipId base) {
     const PerOwner& owner = per_owner_[index];
     std::int64_t bytes = owner.volume * owner.small;
     if (equal_ || owner.small == owner.large) return bytes;
@@ -125,14 +165,12 @@ class PatternBytes {
       return bytes +
              larger_.Count(pattern.owners, base) * (owner.large - owner.small);
     }
+    displacer_.MoveTo(base);
     for (std::uint32_t k = pattern.first_item; k < pattern.end_item; ++k) {
       const ChunkItem& item = program_.items[k];
       const std::int64_t more =
           large_[item.sub_chunk].value() - small_[item.sub_chunk].value();
-      if (more != 0 &&
-          larger_.Has(topology_.Translate(base, item.displacement()))) {
-        bytes += more;
-      }
+      if (more != 0 && larger_.Has(displacer_.At(item))) bytes += more;
     }
     return bytes;
   }
@@ -170,10 +208,10 @@ class PatternBytes {
   }
 
   const Program& program_;
-  const Topology& topology_;
   std::size_t axes_;
   std::vector<Bytes> small_, large_;  // sub-chunks of the two sizes of shards
   LargerShards larger_;
+  Displacer displacer_;
   std::vector<PerOwner> per_owner_;
   bool equal_ = true;
   bool any_zero_ = false;
@@ -195,7 +233,7 @@ Schedule Instantiate(const Program& program, const Topology& topology,
                      const Fold& fold, Bytes payload) {
   const FoldedGrid grid(topology, fold);
   const Placement placement(program, grid);
-  const PatternBytes sizes(program, topology, payload);
+  PatternBytes sizes(program, topology, payload);
   CHECK(sizes.equal() || !FoldsAnything(topology, fold))
       << "folded with unequal shards";
   Schedule schedule;
