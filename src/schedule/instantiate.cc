@@ -1,6 +1,7 @@
 #include "schedule/instantiate.h"
 
 #include "base/check.h"
+#include "schedule/displacer.h"
 
 namespace podsim {
 namespace {
@@ -77,45 +78,6 @@ class LargerShards {
   std::vector<bool> larger_;  // by chip; empty: none
 };
 
-// Chips at fixed displacements from many others: of an untwisted grid every
-// coordinate is added and taken around by itself.
-class Displacer {
- public:
-  explicit Displacer(const Topology& topology) : topology_(topology) {
-    std::uint32_t stride = 1;
-    for (const GridAxis& axis : topology.axes()) {
-      sizes_.push_back(axis.size);
-      strides_.push_back(stride);
-      stride *= axis.size;
-    }
-  }
-
-  void MoveTo(ChipId base) {
-    base_ = base;
-    at_ = topology_.CoordinatesOf(base);
-  }
-  ChipId At(const ChunkItem& item) const {
-    if (topology_.twisted()) {
-      return topology_.Translate(base_, item.displacement());
-    }
-    std::uint32_t chip = 0;
-    for (std::size_t a = 0; a < sizes_.size(); ++a) {
-      int at = at_[a] + item.owner[a];
-      if (at >= sizes_[a]) at -= sizes_[a];
-      if (at < 0) at += sizes_[a];
-      chip += at * strides_[a];
-    }
-    return ChipId(chip);
-  }
-
- private:
-  const Topology& topology_;
-  std::vector<int> sizes_;
-  std::vector<std::uint32_t> strides_;
-  ChipId base_{0};
-  Coordinates at_{};
-};
-
 std::int64_t Volume(const OwnerBox& box, std::size_t axes) {
   std::int64_t volume = 1;
   for (std::size_t a = 0; a < axes; ++a) volume *= box.len[a];
@@ -170,7 +132,7 @@ class PatternBytes {
       const ChunkItem& item = program_.items[k];
       const std::int64_t more =
           large_[item.sub_chunk].value() - small_[item.sub_chunk].value();
-      if (more != 0 && larger_.Has(displacer_.At(item))) bytes += more;
+      if (more != 0 && larger_.Has(displacer_.At(item.owner))) bytes += more;
     }
     return bytes;
   }

@@ -9,6 +9,7 @@
 
 #include "base/ids.h"
 #include "base/units.h"
+#include "schedule/displacer.h"
 #include "schedule/program.h"
 
 namespace podsim {
@@ -198,8 +199,10 @@ void ForEachRun(const Schedule& schedule, ChunkSet set,
                 Visit visit) {
   const SchedulePattern& pattern = schedule.patterns()[set.pattern.value()];
   if (pattern.relative) {
+    Displacer displacer(topology);
+    displacer.MoveTo(set.base);
     for (const ChunkItem& item : schedule.items(pattern)) {
-      const ChipId owner = topology.Translate(set.base, item.displacement());
+      const ChipId owner = displacer.At(item.owner);
       visit(owner.value() * sub_chunks_per_owner + item.sub_chunk, 1u);
     }
     return;

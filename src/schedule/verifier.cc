@@ -87,12 +87,9 @@ class Replay {
 
   Violations Run() && {
     CheckStructure();
-    const auto chunks = static_cast<std::uint32_t>(meaning_.chunks.size());
-    const std::uint32_t block =
-        static_cast<std::uint32_t>(std::max<std::uint64_t>(
-            1, kCellsAtATime / std::max(1, topology_.chips())));
-    for (std::uint32_t first = 0; first < chunks; first += block) {
-      ReplayChunks(first, std::min(chunks, first + block));
+    FindBlocks();
+    for (std::size_t block = 1; block < blocks_.size(); ++block) {
+      ReplayChunks(blocks_[block - 1], blocks_[block]);
     }
     return std::move(violations_);
   }
@@ -216,19 +213,41 @@ class Replay {
   }
 
   Cell& At(std::uint32_t chip, std::uint32_t chunk) {
-    return cells_[static_cast<std::size_t>(chunk - first_) * topology_.chips() +
+    return cells_[static_cast<std::size_t>(place_[chunk]) * topology_.chips() +
                   chip];
+  }
+
+  // Blocks of chunks that are replayed together, and the places of theirs that
+  // have bytes: of the others nothing moves.
+  void FindBlocks() {
+    const auto chunks = static_cast<std::uint32_t>(meaning_.chunks.size());
+    const std::uint64_t most = std::max<std::uint64_t>(
+        1, kCellsAtATime / std::max(1, topology_.chips()));
+    place_.resize(chunks);
+    blocks_ = {0};
+    std::uint32_t places = 0;
+    for (std::uint32_t c = 0; c < chunks; ++c) {
+      if (meaning_.chunks[c].bytes.value() == 0) continue;
+      if (places == most) {
+        blocks_.push_back(c);
+        places = 0;
+      }
+      place_[c] = places++;
+      most_places_ = std::max(most_places_, places);
+    }
+    if (most_places_ > 0) blocks_.push_back(chunks);
   }
 
   void ReplayChunks(std::uint32_t first, std::uint32_t last) {
     first_ = first;
     last_ = last;
-    cells_.assign(static_cast<std::size_t>(last - first) * topology_.chips(),
+    cells_.assign(static_cast<std::size_t>(most_places_) * topology_.chips(),
                   Cell{});
     accesses_.clear();
     scratch_.clear();
     for (std::uint32_t c = first; c < last; ++c) {
       const Chunk& chunk = meaning_.chunks[c];
+      if (chunk.bytes.value() == 0) continue;
       if (chunk.contributor) {
         At(chunk.contributor->value(), c).value =
             Contribution(chunk.group, *chunk.contributor);
@@ -436,6 +455,9 @@ class Replay {
   Ancestors ancestors_;
   bool exact_ = true;  // values are sets of ranks
   std::uint32_t per_owner_ = 0;
+  std::vector<std::uint32_t> blocks_;  // first chunks, and the end
+  std::vector<std::uint32_t> place_;   // in the block, by chunk with bytes
+  std::uint32_t most_places_ = 0;
   std::uint32_t first_ = 0, last_ = 0;  // chunks of this block
   std::vector<Cell> cells_;
   std::vector<Access> accesses_;

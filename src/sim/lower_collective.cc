@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "collective/groups.h"
+#include "cost/bounds.h"
 #include "cost/closed_form.h"
 #include "engine/engine.h"
 #include "schedule/instantiate.h"
@@ -32,6 +33,8 @@ constexpr std::uint64_t kMostFewDates = 70'000;  // transfers
 constexpr std::uint64_t kMostBuilt = 4'000'000;  // transfers
 // Times closer than this are ties, broken by table order.
 constexpr double kTie = 1e-9;
+// What comes so close to the bound is good enough not to search any further.
+constexpr double kGoodEnough = 1.01;
 
 bool EveryChunkHasBytes(const LoweredCollective& lowered,
                         const Topology& topology) {
@@ -217,6 +220,26 @@ bool CannotWin(const LoweringSpec& spec, const Collective& collective,
          *best;
 }
 
+// Whether nothing can be noticeably faster than the best so far.
+class NearBound {
+ public:
+  NearBound(const Collective& collective, const Slice& slice)
+      : collective_(collective), slice_(slice) {}
+
+  bool operator()(double best) {
+    if (bound_ < 0) {
+      bound_ = ComputeBounds(collective_, slice_).binding().time.value() +
+               slice_.parameters.collective_launch.value();
+    }
+    return best <= kGoodEnough * bound_;
+  }
+
+ private:
+  const Collective& collective_;
+  const Slice& slice_;
+  double bound_ = -1;  // seconds, once it is known
+};
+
 struct Tried {
   LoweringSpec spec;
   double seconds;
@@ -379,7 +402,13 @@ LoweredCollective LowerCollective(const Collective& collective,
       best_time = time;
     }
   };
+  NearBound near_bound(collective, slice);
   for (const LoweringSpec& candidate : candidates) {
+    // Those without a program cost a search, or all their transfers.
+    if (best_time && !HasProgram(candidate, collective, slice.topology) &&
+        near_bound(*best_time)) {
+      continue;
+    }
     if (CannotWin(candidate, collective, slice, best_time)) continue;
     if (CountSteps(Resolve(candidate, collective, slice), collective,
                    slice.topology) >
