@@ -27,7 +27,9 @@ std::vector<PerByte> BoundsPerByte(const Slice& slice) {
   for (const CollectiveKind kind : AllCollectiveKinds()) {
     Collective collective{.kind = kind,
                           .payload = Bytes(kLarge),
-                          .axes = IciAxes(slice.topology)};
+                          .axes = slice.topology.dcn()
+                                      ? AllAxes(slice.topology)
+                                      : IciAxes(slice.topology)};
     if (HasPairs(kind)) continue;  // which?
     const Bounds once = ComputeBounds(collective, slice);
     collective.payload = Bytes(2 * kLarge);
@@ -86,6 +88,14 @@ std::string TopologyTable(const Slice& slice) {
   if (topology.is_grid()) rows.push_back({"shape", ToText(slice.shape)});
   if (topology.slices() > 1) {
     rows.push_back({"slices", std::to_string(topology.slices())});
+  }
+  if (const auto& dcn = topology.dcn()) {
+    rows.push_back({"hosts", std::to_string(topology.hosts()) + " of up to " +
+                                 std::to_string(dcn->host[0] * dcn->host[1] *
+                                                dcn->host[2]) +
+                                 " chips, a NIC each"});
+    rows.push_back({"DCN", ToText(dcn->bandwidth) + " each way per chip, " +
+                               ToText(dcn->latency)});
   }
   std::string chips = std::to_string(topology.live_chips());
   if (topology.live_chips() < topology.chips()) {
