@@ -347,7 +347,8 @@ TEST_CASE("to another slice a message takes the NICs of two hosts",
   CHECK(RouteNames(slices, "0,0,0", "0,0,1") ==
         std::vector<std::string>{"0,0,0:dcn+", "0,0,1:dcn-"});
   // Hosts cut short by the border: 3 of 5 places along y hold 2, 2 and 1.
-  SliceRequest request{.spec = "2*ideal:2x5"};
+  SliceRequest request;
+  request.spec = "2*ideal:2x5";
   request.sets = {"dcn.bandwidth=1GB/s", "host.chips=4"};
   const Topology cut = MakeSlice(request).topology;
   CHECK(cut.hosts() == 6);
