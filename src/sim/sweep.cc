@@ -9,7 +9,6 @@
 #include "topology/generation.h"
 
 namespace podsim {
-namespace {
 
 SliceRequest RequestSlice(const SweepPoint& point) {
   SliceRequest request;
@@ -21,6 +20,8 @@ SliceRequest RequestSlice(const SweepPoint& point) {
   }
   return request;
 }
+
+namespace {
 
 std::vector<int> GroupAxes(const SweepPoint& point, const Topology& topology) {
   if (!point.axes.empty()) return ParseAxes(point.axes, topology, "axes");

@@ -11,7 +11,7 @@
 #include "collective/collective.h"
 #include "sim/options.h"
 #include "sim/result.h"
-#include "topology/parameters.h"
+#include "topology/slice.h"
 
 namespace podsim {
 
@@ -37,11 +37,15 @@ struct SweepPoint {
 //   fold=off fault=chip:0,0,0 ici.hop_latency=500ns
 std::string RequestOf(const SweepPoint& point);
 
+// What the point asks of its slice.
+SliceRequest RequestSlice(const SweepPoint& point);
+
 // A podsim-sweep/1 file: the points, in order. Lists vary in the order
 // collective, slice, bytes, axes, lowering, network, fold, fault, set,
 // workload, the last one fastest; those that `zip` binds vary together, at the
-// place of the first of them. Everything that does not depend on the slice is
-// checked. Throws InputError at the JSON pointer of whatever is wrong.
+// place of the first of them; a fault "each-cable" or "each-chip" is a point
+// for each of those of its slice. Everything that does not depend on the slice
+// is checked. Throws InputError at the JSON pointer of whatever is wrong.
 std::vector<SweepPoint> ReadSweep(const JsonValue& json);
 
 // What a point came to: a collective or a step; or, if it failed, an error.

@@ -7,6 +7,7 @@
 #include "collective/lowering.h"
 #include "sim/byte_range.h"
 #include "sim/sweep.h"
+#include "topology/fault.h"
 
 namespace podsim {
 namespace {
@@ -82,6 +83,50 @@ Value OneOf(const JsonValue& json, std::initializer_list<Value> values) {
   }
   json.Fail("expected " + Join(names, " or ") + ", got \"" + json.AsString() +
             "\"");
+}
+
+[[noreturn]] void FailTooMany(const JsonValue& json) {
+  json.Fail("expected at most " + std::to_string(kMaxPoints) +
+            " points, the lists span more; make ranges shorter, or bind lists "
+            "with zip");
+}
+
+// The slice without faults; nullopt: there is none, as the point itself will
+// say.
+std::optional<Slice> HealthySlice(SweepPoint point) {
+  point.faults.clear();
+  try {
+    return MakeSlice(RequestSlice(point));
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
+}
+
+// The point, or one for each fault that an "each-cable" of its stands for.
+std::vector<SweepPoint> ForEachFault(const SweepPoint& point,
+                                     const JsonValue& json) {
+  for (std::size_t k = 0; k < point.faults.size(); ++k) {
+    if (!point.faults[k].starts_with("each-")) continue;
+    const JsonValue where = json.Get("fault");
+    if (point.slice.empty()) {
+      where.Fail("\"" + point.faults[k] +
+                 "\" needs to know the slice; give \"slice\"");
+    }
+    const std::optional<Slice> slice = HealthySlice(point);
+    if (!slice) continue;
+    const auto faults = FaultsOfEach(point.faults[k], slice->topology);
+    if (!faults) {
+      where.Fail("expected each-cable, each-chip or a fault, got \"" +
+                 point.faults[k] + "\"");
+    }
+    std::vector<SweepPoint> points;
+    for (const std::string& fault : *faults) {
+      points.push_back(point);
+      points.back().faults[k] = fault;
+    }
+    return points;
+  }
+  return {point};
 }
 
 class Reader {
@@ -358,9 +403,7 @@ class Reader {
     for (const auto& group : groups) {
       count *= variables_[group.front()].values;
       if (count > kMaxPoints) {
-        json_.Fail("expected at most " + std::to_string(kMaxPoints) +
-                   " points, the lists span more; make ranges shorter, or "
-                   "bind lists with zip");
+        FailTooMany(json_);
       }
     }
     std::vector<SweepPoint> points(count, base_);
@@ -387,7 +430,14 @@ class Reader {
 }  // namespace
 
 std::vector<SweepPoint> ReadSweep(const JsonValue& json) {
-  return Reader(json).Read();
+  std::vector<SweepPoint> points;
+  for (const SweepPoint& point : Reader(json).Read()) {
+    for (SweepPoint& each : ForEachFault(point, json)) {
+      points.push_back(std::move(each));
+      if (points.size() > kMaxPoints) FailTooMany(json);
+    }
+  }
+  return points;
 }
 
 }  // namespace podsim

@@ -1,5 +1,7 @@
 #include "topology/fault.h"
 
+#include <set>
+
 #include "base/error.h"
 #include "base/parse_units.h"
 
@@ -114,6 +116,26 @@ void ApplyFault(const std::string& text, const std::string& where,
   }
   Damage(*link, fault, topology);
   if (!fault.oneway) Damage(topology.Reverse(*link), fault, topology);
+}
+
+std::optional<std::vector<std::string>> FaultsOfEach(const std::string& text,
+                                                     const Topology& topology) {
+  std::vector<std::string> faults;
+  if (text == "each-chip") {
+    for (int id = 0; id < topology.chips(); ++id) {
+      if (!topology.Live(ChipId(id))) continue;
+      faults.push_back("chip:" + topology.NameOf(ChipId(id)));
+    }
+    return faults;
+  }
+  if (text != "each-cable") return std::nullopt;
+  std::set<LinkId> seen;
+  topology.ForEachLiveLink([&](LinkId link) {
+    seen.insert(link);
+    if (seen.count(topology.Reverse(link)) > 0) return;
+    faults.push_back("link:" + topology.NameOf(link));
+  });
+  return faults;
 }
 
 }  // namespace podsim

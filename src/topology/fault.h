@@ -1,7 +1,9 @@
 #ifndef PODSIM_TOPOLOGY_FAULT_H_
 #define PODSIM_TOPOLOGY_FAULT_H_
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "topology/topology.h"
 
@@ -17,6 +19,12 @@ namespace podsim {
 // ("@200us") are read and refused: this version has no timed faults.
 void ApplyFault(const std::string& text, const std::string& where,
                 Topology& topology);
+
+// The faults that "each-cable" and "each-chip" stand for, one each, as --fault
+// takes them: both directions of every live cable ("link:0,0,0:x+"), every live
+// chip ("chip:0,0,0"). nullopt: the text is neither.
+std::optional<std::vector<std::string>> FaultsOfEach(const std::string& text,
+                                                     const Topology& topology);
 
 }  // namespace podsim
 

@@ -106,6 +106,8 @@ TEST_CASE("sweeps with wrong keys or lists are refused at the place", "[cli]") {
       {With(R"("fold": "yes")"),
        "/fold: expected auto or on or off, got \"yes\""},
       {With(R"("fault": [["chip:0,0", ""]])"), "/fault/0/1: must not be empty"},
+      {With(R"("fault": "each-cabel")"),
+       "/fault: expected each-cable, each-chip or a fault, got \"each-cabel\""},
       {With(R"("set": ["ici.hop_latency=1us"])"),
        "/set: expected an object, got [\"ici.hop_latency=1us\"]"},
       {With(R"("set": {"ici.latency": ["1us"]})"),

@@ -30,6 +30,25 @@ TEST_CASE("lists vary in the order of the format, the last one fastest",
                  "all-reduce slice=ideal:4 bytes=4096 lowering=auto"});
 }
 
+TEST_CASE("each-cable and each-chip are a point per fault of the slice",
+          "[sim]") {
+  const std::string head =
+      R"("collective": "all-gather", "slice": "ideal:3x2:wrap=x", "bytes": "1B",
+         "fault": )";
+  const std::string request =
+      "all-gather slice=ideal:3x2:wrap=x bytes=1 lowering=auto fault=";
+  // Three cables around each of two rings, and three between them.
+  CHECK(RequestsOf(head + R"("each-cable")").size() == 9);
+  CHECK(RequestsOf(head + R"([["each-chip", "link:0,0:x+"], null])") ==
+        Requests{request + "chip:0,0 fault=link:0,0:x+",
+                 request + "chip:1,0 fault=link:0,0:x+",
+                 request + "chip:2,0 fault=link:0,0:x+",
+                 request + "chip:0,1 fault=link:0,0:x+",
+                 request + "chip:1,1 fault=link:0,0:x+",
+                 request + "chip:2,1 fault=link:0,0:x+",
+                 "all-gather slice=ideal:3x2:wrap=x bytes=1 lowering=auto"});
+}
+
 TEST_CASE("every list takes its place in the product", "[sim]") {
   // Seven lists of two values: bit b of a point's number says which value the
   // b-th list from the end has.
