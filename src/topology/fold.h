@@ -26,6 +26,7 @@ class FoldedGrid {
   // Each period must divide the size of its axis. Of a twisted slice all
   // must divide the short size, or fold nothing. The topology must outlive it.
   FoldedGrid(const Topology& topology, const Fold& fold);
+  FoldedGrid(const Topology&& topology, const Fold& fold) = delete;
 
   std::uint32_t sites() const { return sites_; }
   std::uint32_t chips_per_site() const { return chips_per_site_; }

@@ -241,8 +241,9 @@ TEST_CASE("the network is that of the slice", "[engine]") {
                LinkId(link) == slow ? 0.5e9 : 2e9));
     CHECK(degraded.LatencyOf(LinkId(link)) == 3e-6);
   }
-  const FoldedGrid grid(MakeTorus({4, 3}).topology, Fold{{2, 1}});
-  CHECK(MakeNetwork(MakeTorus({4, 3}), grid).links == 2 * 1 * 2 * 2);
+  const Slice torus = MakeTorus({4, 3});
+  const FoldedGrid grid(torus.topology, Fold{{2, 1}});
+  CHECK(MakeNetwork(torus, grid).links == 2 * 1 * 2 * 2);
 }
 
 TEST_CASE("cables of an explicit topology have their own numbers", "[engine]") {
