@@ -68,7 +68,8 @@ class StagesGroup {
     }
   }
 
-  // Everything moves to the chip of its line with its target's coordinate.
+  // Everything moves to the chip of its line with its target's coordinate; by
+  // displacement, so that the order of issue is the same everywhere on a ring.
   Held RunStage(const Held& held, int axis) {
     Held moved(held.size());
     for (int rank = 0; rank < grid_.chips; ++rank) {
@@ -76,7 +77,8 @@ class StagesGroup {
       for (const Piece& piece : held[rank]) {
         due[grid_.Coordinate(piece.target, axis)].push_back(piece);
       }
-      for (int to = 0; to < grid_.sizes[axis]; ++to) {
+      for (int by = 0; by < grid_.sizes[axis]; ++by) {
+        const int to = (grid_.Coordinate(rank, axis) + by) % grid_.sizes[axis];
         const int next = grid_.At(rank, axis, to);
         if (next != rank) Send(rank, next, due[to]);
         moved[next].insert(moved[next].end(), due[to].begin(), due[to].end());

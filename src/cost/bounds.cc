@@ -21,7 +21,7 @@ class BoundFinder {
         payload_(static_cast<double>(collective.payload.value())),
         spans_slices_(SpansSlices(collective, slice.topology)),
         alpha_(SmallestLatency(slice.topology)),
-        overhead_(slice.parameters.ici_message_overhead.value()),
+        overhead_(StartOf(slice.parameters, spans_slices_)),
         start_(overhead_ + alpha_),
         listed_(!collective.groups.empty()) {}
 
@@ -485,7 +485,7 @@ class BoundFinder {
   double payload_;
   bool spans_slices_;
   double alpha_;
-  double overhead_;            // o
+  double overhead_;            // o, and g where all messages go over ICI
   double start_;               // o + alpha
   bool listed_;                // groups are given as lists
   bool symmetric_ = false;     // healthy untwisted grid, groups along axes
@@ -502,6 +502,11 @@ const BoundComponent& Bounds::binding() const {
   return *std::max_element(
       components.begin(), components.end(),
       [](const auto& a, const auto& b) { return a.time < b.time; });
+}
+
+double StartOf(const Parameters& parameters, bool over_dcn) {
+  return parameters.ici_message_overhead.value() +
+         (over_dcn ? 0 : parameters.ici_issue.value());
 }
 
 Bounds ComputeBounds(const Collective& collective, const Slice& slice) {

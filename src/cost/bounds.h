@@ -43,7 +43,12 @@ struct Bounds {
 // Where n does not divide S the bound can exceed the optimum by less than n
 // bytes on the binding link. Groups that run at once add up what must cross a
 // cut. With links of different latency alpha is the smallest.
+// With an issue cost o stands for o + g, but where messages may go over DCN.
 Bounds ComputeBounds(const Collective& collective, const Slice& slice);
+
+// What every message takes before its first hop: o, and g over ICI, where it
+// is issued first.
+double StartOf(const Parameters& parameters, bool over_dcn);
 
 // The bytes that all links together must carry, over their capacity, without
 // start-up: 2(n-1)S per group for all-reduce, (n-1)S for all-gather and

@@ -305,6 +305,10 @@ std::optional<Seconds> ClosedForm(const LoweringSpec& spec,
                                   const Collective& collective,
                                   const Slice& slice) {
   const Topology& topology = slice.topology;
+  if (slice.parameters.ici_issue.value() > 0 ||
+      slice.parameters.ici_window > 0) {
+    return std::nullopt;
+  }
   if (spec.name == "edge-disjoint-trees" ||
       (spec.name == "spanning-trees" && spec.edge_copies == 1)) {
     return TreesForm(spec, collective, slice);

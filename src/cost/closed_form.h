@@ -9,10 +9,10 @@
 namespace podsim {
 
 // The alpha-beta time of a lowering where the formula is exact: healthy slice
-// (but for greedy and trees),
-// equal chunks, one batch; bucket-rotated also needs equal wrapped axes and
-// equal fractions. Includes collective.launch. nullopt elsewhere. With a = o +
-// alpha, all-gather (reduce-scatter equal, all-reduce twice):
+// (but for greedy and trees), equal chunks, one batch, no ici.issue or
+// ici.window; bucket-rotated also needs equal wrapped axes and equal fractions.
+// Includes collective.launch. nullopt elsewhere. With a = o + alpha, all-gather
+// (reduce-scatter equal, all-reduce twice):
 //   ring        (n-1)(a + S/(nB))
 //   ring-split  (n-1)(a + S/(2nB))
 //   ring-short  floor(n/2) a + (n-1)/(2n) S/B

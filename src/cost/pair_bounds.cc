@@ -50,7 +50,8 @@ class PairBoundFinder {
       : collective_(collective),
         topology_(slice.topology),
         pairs_(PairBytesOf(collective, slice.topology)),
-        overhead_(slice.parameters.ici_message_overhead.value()),
+        overhead_(
+            StartOf(slice.parameters, SpansSlices(collective, slice.topology))),
         alpha_(SmallestLatency(slice.topology)) {}
 
   Bounds Find() {
@@ -248,7 +249,7 @@ class PairBoundFinder {
   const Collective& collective_;
   const Topology& topology_;
   std::vector<PairBytes> pairs_;
-  double overhead_;  // o
+  double overhead_;  // o, and g where all messages go over ICI
   double alpha_;
   double byte_hops_ = 0;  // of all pairs
   int farthest_ = 0;

@@ -44,10 +44,11 @@ std::unique_ptr<Core> MakeCore(const Schedule& schedule,
 // Dates closer than this (relative) count as simultaneous.
 inline constexpr double kSimultaneous = 1e-12;
 
-// Which ops wait for which, turned around; and what each still waits for.
+// Which ops wait for which, by the schedule and by the window of the network,
+// turned around; and what each still waits for.
 class Successors {
  public:
-  explicit Successors(const Schedule& schedule);
+  Successors(const Schedule& schedule, const Network& network);
 
   // Calls ready(op) for every op that waited for `op` last.
   template <class Ready>

@@ -1,6 +1,9 @@
 #include "engine/engine.h"
 
+#include <map>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "base/check.h"
 #include "engine/core.h"
@@ -26,6 +29,9 @@ Network MakeNetwork(const Slice& slice) {
       .message_overhead = slice.parameters.ici_message_overhead.value(),
       .hbm_bandwidth =
           slice.parameters.hbm_bandwidth.value_or(BytesPerSecond(0)).value(),
+      .issue = slice.parameters.ici_issue.value(),
+      .window = static_cast<std::uint32_t>(slice.parameters.ici_window),
+      .first_port = topology.link_ids(),
       .link_bandwidth = {},
       .link_latency = {}};
   if (topology.uniform() && !topology.dcn()) return network;
@@ -43,6 +49,7 @@ Network MakeNetwork(const Slice& slice, const FoldedGrid& grid) {
   CHECK(topology.uniform());
   Network network = MakeNetwork(slice);
   network.links = grid.port_ids();
+  network.first_port = grid.link_ids();
   network.link_bandwidth.clear();
   network.link_latency.clear();
   if (!topology.dcn()) return network;
@@ -55,20 +62,56 @@ Network MakeNetwork(const Slice& slice, const FoldedGrid& grid) {
   return network;
 }
 
-Successors::Successors(const Schedule& schedule)
+namespace {
+
+// Of every message over ICI: the one `window` messages before it on its lane of
+// its chip, by op id; nullopt for other ops and the first ones.
+std::vector<std::optional<OpId>> WindowWaits(const Schedule& schedule,
+                                             const Network& network) {
+  std::vector<std::optional<OpId>> waits(schedule.size());
+  // By chip and lane: the latest messages, as a ring.
+  std::map<std::pair<ChipId, std::uint16_t>, std::vector<OpId>> rings;
+  std::map<std::pair<ChipId, std::uint16_t>, std::size_t> sent;
+  for (std::uint32_t id = 0; id < schedule.size(); ++id) {
+    const OpId op(id);
+    if (schedule.kind(op) != OpKind::kTransfer ||
+        schedule.route(op)[0].value() >= network.first_port) {
+      continue;
+    }
+    const std::pair lane(schedule.src(op), schedule.lane(op));
+    std::vector<OpId>& ring = rings[lane];
+    const std::size_t slot = sent[lane]++ % network.window;
+    if (slot == ring.size()) {
+      ring.push_back(op);
+      continue;
+    }
+    waits[id] = ring[slot];
+    ring[slot] = op;
+  }
+  return waits;
+}
+
+}  // namespace
+
+Successors::Successors(const Schedule& schedule, const Network& network)
     : first_(schedule.size() + 1), pending_(schedule.size()) {
+  std::vector<std::optional<OpId>> window;
+  if (network.window > 0) window = WindowWaits(schedule, network);
+  const auto for_each_wait = [&](std::uint32_t op, auto visit) {
+    for (const OpId wait : schedule.after(OpId(op))) visit(wait);
+    if (!window.empty() && window[op]) visit(*window[op]);
+  };
   for (std::uint32_t op = 0; op < schedule.size(); ++op) {
-    const auto after = schedule.after(OpId(op));
-    pending_[op] = static_cast<std::uint32_t>(after.size());
-    for (const OpId wait : after) ++first_[wait.value() + 1];
+    for_each_wait(op, [&](OpId wait) {
+      ++pending_[op];
+      ++first_[wait.value() + 1];
+    });
   }
   for (std::size_t k = 1; k < first_.size(); ++k) first_[k] += first_[k - 1];
   ops_.resize(first_.back());
   std::vector<std::uint32_t> next(first_.begin(), first_.end() - 1);
   for (std::uint32_t op = 0; op < schedule.size(); ++op) {
-    for (const OpId wait : schedule.after(OpId(op))) {
-      ops_[next[wait.value()]++] = op;
-    }
+    for_each_wait(op, [&](OpId wait) { ops_[next[wait.value()]++] = op; });
   }
 }
 

@@ -19,6 +19,9 @@ struct Network {
   double hop_latency = 0;       // alpha
   double message_overhead = 0;  // o
   double hbm_bandwidth = 0;     // of a chip; 0: memory is left out
+  double issue = 0;             // g, serialised per message over ICI and chip
+  std::uint32_t window = 0;     // messages over ICI per lane; 0: as lowered
+  std::uint32_t first_port = UINT32_MAX;  // links from this one on are DCN's
   // Per link, only where links differ; else empty.
   std::vector<double> link_bandwidth;
   std::vector<double> link_latency;
@@ -36,7 +39,8 @@ Network MakeNetwork(const Slice& slice);
 // The links of a fold, all alike (a fold needs a healthy slice), and its ports.
 Network MakeNetwork(const Slice& slice, const FoldedGrid& grid);
 
-// When every op began to start up and ended, in seconds from the start.
+// When every op began to start up (was issued, if that costs time) and ended,
+// in seconds from the start.
 struct Timeline {
   std::vector<double> start;
   std::vector<double> end;
@@ -44,14 +48,14 @@ struct Timeline {
 };
 
 // The pod engine, with the network model fluid: a transfer pays o + hops x
-// alpha without using bandwidth, then its bytes flow through all links of its
-// route at once, each link shared max-min fairly among the transfers flowing on
-// it (a route that names a link twice takes two shares). With fifo and packet
-// every link serves one packet at a time instead (link_queue_core.cc). Local
-// and compute ops take their duration, computes with memory traffic longer
-// while transfers use that memory. Runs as a model inside SimGrid's engine.
-// Every op ends, or it is an internal error that names the first ten that did
-// not.
+// alpha without using bandwidth (after its issue, issue_units.h), then its
+// bytes flow through all links of its route at once, each link shared max-min
+// fairly among the transfers flowing on it (a route that names a link twice
+// takes two shares). With fifo and packet every link serves one packet at a
+// time instead (link_queue_core.cc). Local and compute ops take their duration,
+// computes with memory traffic longer while transfers use that memory. Runs as
+// a model inside SimGrid's engine. Every op ends, or it is an internal error
+// that names the first ten that did not.
 Timeline RunPod(const Schedule& schedule, const Network& network);
 // The same event loop drained without SimGrid: bit-equal, for trials and for
 // whatever must leave SimGrid alone.

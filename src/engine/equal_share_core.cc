@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "engine/core.h"
 #include "engine/event_queue.h"
+#include "engine/issue_units.h"
 #include "engine/memory_contention.h"
 
 namespace podsim {
@@ -13,6 +14,8 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr std::uint32_t kNone = UINT32_MAX;
 // Version of an event that is the end of a local or compute op.
 constexpr std::uint32_t kComputeEnd = UINT32_MAX;
+// .. that is the end of an issue, by chip.
+constexpr std::uint32_t kIssueEnd = UINT32_MAX - 1;
 
 // A transfer that flows on a link, by the link's volume at which it is done.
 struct Mark {
@@ -41,7 +44,8 @@ class EqualShareCore : public Core {
   EqualShareCore(const Schedule& schedule, const Network& network)
       : schedule_(schedule),
         network_(network),
-        successors_(schedule),
+        successors_(schedule, network),
+        issue_(schedule, network),
         memory_(schedule, network.hbm_bandwidth),
         links_(network.links),
         rate_(network.bandwidth),
@@ -90,7 +94,21 @@ class EqualShareCore : public Core {
     return uniform_rate_ ? rate_ : network_.link_bandwidth[link];
   }
 
+  auto PromiseIssue() {
+    return [this](std::uint32_t chip, double end) {
+      ends_.Push({end, chip, kIssueEnd});
+    };
+  }
+
   void Start(std::uint32_t op, double now) {
+    if (issue_.Serves(op)) {
+      issue_.Queue(op, now, PromiseIssue());
+    } else {
+      StartUp(op, now);
+    }
+  }
+
+  void StartUp(std::uint32_t op, double now) {
     timeline_.start[op] = now;
     const OpId id(op);
     if (memory_.active() && memory_.Uses(op)) {
@@ -189,6 +207,10 @@ class EqualShareCore : public Core {
       Finish(event.id, event.date);
       return;
     }
+    if (event.version == kIssueEnd) {
+      StartUp(issue_.End(event.id, event.date, PromiseIssue()), event.date);
+      return;
+    }
     LinkState& link = links_[event.id];
     if (event.version != link.version) return;  // someone joined since
     const std::uint32_t op = link.first.op;
@@ -215,6 +237,7 @@ class EqualShareCore : public Core {
   const Schedule& schedule_;
   const Network& network_;
   Successors successors_;
+  IssueUnits issue_;
   MemoryContention memory_;
   std::vector<double> weights_;  // of the flows of a link, if memory counts
   std::vector<LinkState> links_;

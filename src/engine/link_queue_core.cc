@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "engine/core.h"
 #include "engine/event_queue.h"
+#include "engine/issue_units.h"
 #include "engine/memory_contention.h"
 
 namespace podsim {
@@ -13,6 +14,8 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr std::uint32_t kNone = UINT32_MAX;
 // Version of an event that is the end of a local or compute op.
 constexpr std::uint32_t kComputeEnd = UINT32_MAX;
+// .. that is the end of an issue, by chip.
+constexpr std::uint32_t kIssueEnd = UINT32_MAX - 1;
 
 // A packet that waits at a link, or is on its way there.
 struct Packet {
@@ -40,7 +43,8 @@ class LinkQueueCore : public Core {
   LinkQueueCore(const Schedule& schedule, const Network& network)
       : schedule_(schedule),
         network_(network),
-        successors_(schedule),
+        successors_(schedule, network),
+        issue_(schedule, network),
         memory_(schedule, network.hbm_bandwidth),
         links_(network.links),
         size_(network.model.kind == NetworkKind::kPacket
@@ -100,7 +104,21 @@ class LinkQueueCore : public Core {
   Timeline TakeTimeline() override { return std::move(timeline_); }
 
  private:
+  auto PromiseIssue() {
+    return [this](std::uint32_t chip, double end) {
+      ends_.Push({end, chip, kIssueEnd});
+    };
+  }
+
   void Start(std::uint32_t op, double now) {
+    if (issue_.Serves(op)) {
+      issue_.Queue(op, now, PromiseIssue());
+    } else {
+      StartUp(op, now);
+    }
+  }
+
+  void StartUp(std::uint32_t op, double now) {
     timeline_.start[op] = now;
     const OpId id(op);
     if (memory_.active() && memory_.Uses(op)) {
@@ -213,6 +231,10 @@ class LinkQueueCore : public Core {
       Finish(event.id, event.date);
       return;
     }
+    if (event.version == kIssueEnd) {
+      StartUp(issue_.End(event.id, event.date, PromiseIssue()), event.date);
+      return;
+    }
     LinkQueue& link = links_[event.id];
     const Packet served = link.served;
     link.busy = false;
@@ -261,6 +283,7 @@ class LinkQueueCore : public Core {
   const Schedule& schedule_;
   const Network& network_;
   Successors successors_;
+  IssueUnits issue_;
   MemoryContention memory_;
   std::vector<LinkQueue> links_;
   std::int64_t size_;  // of a packet

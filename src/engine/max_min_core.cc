@@ -4,12 +4,15 @@
 #include "base/check.h"
 #include "engine/core.h"
 #include "engine/event_queue.h"
+#include "engine/issue_units.h"
 #include "engine/memory_contention.h"
 
 namespace podsim {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
+// Version of an event that is the end of an issue, by chip.
+constexpr std::uint32_t kIssueEnd = 1;
 
 // A transfer whose bytes are draining.
 struct Flow {
@@ -23,7 +26,8 @@ class MaxMinCore : public Core {
   MaxMinCore(const Schedule& schedule, const Network& network)
       : schedule_(schedule),
         network_(network),
-        successors_(schedule),
+        successors_(schedule, network),
+        issue_(schedule, network),
         memory_(schedule, network.hbm_bandwidth),
         free_(network.links),
         unfrozen_(network.links),
@@ -68,7 +72,21 @@ class MaxMinCore : public Core {
   Timeline TakeTimeline() override { return std::move(timeline_); }
 
  private:
+  auto PromiseIssue() {
+    return [this](std::uint32_t chip, double end) {
+      computes_.Push({end, chip, kIssueEnd});
+    };
+  }
+
   void Start(std::uint32_t op, double now) {
+    if (issue_.Serves(op)) {
+      issue_.Queue(op, now, PromiseIssue());
+    } else {
+      StartUp(op, now);
+    }
+  }
+
+  void StartUp(std::uint32_t op, double now) {
     timeline_.start[op] = now;
     const OpId id(op);
     if (memory_.active() && memory_.Uses(op)) {
@@ -116,6 +134,10 @@ class MaxMinCore : public Core {
     while (!computes_.empty() && computes_.top().date <= due) {
       const Event event = computes_.top();
       computes_.Pop();
+      if (event.version == kIssueEnd) {  // no flow begins or ends by it
+        StartUp(issue_.End(event.id, event.date, PromiseIssue()), event.date);
+        continue;
+      }
       if (memory_.active() && memory_.Uses(event.id)) {
         if (!memory_.Holds(event.id, event.date)) continue;  // it has moved
         memory_.Finish(event.id);
@@ -242,10 +264,11 @@ class MaxMinCore : public Core {
   const Schedule& schedule_;
   const Network& network_;
   Successors successors_;
+  IssueUnits issue_;
   MemoryContention memory_;
   std::vector<double> traffic_;  // bytes/s by chip, if memory counts
   EventQueue starts_;
-  EventQueue computes_;
+  EventQueue computes_;  // their ends, and those of issues
   std::vector<Flow> flows_;
   double now_ = 0;
   double next_ = kNever;

@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/forked.h"
 #include "engine/core.h"
+#include "engine/issue_units.h"
 #include "engine/pod_model.h"
 
 namespace podsim {
@@ -52,7 +53,10 @@ class RouteZone : public simgrid::kernel::routing::NetZoneImpl {
 class ReferenceRun {
  public:
   ReferenceRun(const Schedule& schedule, const Network& network)
-      : schedule_(schedule), network_(network), successors_(schedule) {
+      : schedule_(schedule),
+        network_(network),
+        successors_(schedule, network),
+        issue_(schedule, network) {
     timeline_.start.assign(schedule.size(), -1);
     timeline_.end.assign(schedule.size(), -1);
   }
@@ -116,6 +120,22 @@ class ReferenceRun {
   }
 
   void Start(std::uint32_t op) {
+    if (issue_.Serves(op)) {
+      issue_.Queue(op, sg4::Engine::get_clock() / kMicro, PromiseIssue());
+    } else {
+      StartUp(op);
+    }
+  }
+
+  std::function<void(std::uint32_t, double)> PromiseIssue() {
+    return [this](std::uint32_t chip, double end) {
+      simgrid::kernel::timer::Timer::set(end * kMicro, [this, chip, end] {
+        StartUp(issue_.End(chip, end, PromiseIssue()));
+      });
+    };
+  }
+
+  void StartUp(std::uint32_t op) {
     const OpId id(op);
     timeline_.start[op] = sg4::Engine::get_clock() / kMicro;
     if (schedule_.kind(id) != OpKind::kTransfer) {
@@ -171,6 +191,7 @@ class ReferenceRun {
   const Schedule& schedule_;
   const Network& network_;
   Successors successors_;
+  IssueUnits issue_;
   Timeline timeline_;
   RouteZone* zone_ = nullptr;
   std::vector<sg4::Host*> senders_, receivers_;

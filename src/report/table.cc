@@ -52,6 +52,13 @@ std::string Heading(const Slice& slice) {
   if (p.ici_message_overhead.value() > 0) {
     text += ", o " + ToText(p.ici_message_overhead) + " per message";
   }
+  if (p.ici_issue.value() > 0) {
+    text += ", issue " + ToText(p.ici_issue) + " per message, serialised";
+  }
+  if (p.ici_window > 0) {
+    text += ", at most " + std::to_string(p.ici_window) +
+            " messages in flight per lane";
+  }
   if (p.collective_launch.value() > 0) {
     text += ", launch " + ToText(p.collective_launch);
   }

@@ -200,7 +200,10 @@ std::optional<double> EstimateTime(const LoweringSpec& spec,
                                    const Collective& collective,
                                    const Slice& slice) {
   const Lowering* row = FindLowering(spec.name);
-  if (!row->attains) return std::nullopt;
+  if (!row->attains || slice.parameters.ici_issue.value() > 0 ||
+      slice.parameters.ici_window > 0) {
+    return std::nullopt;
+  }
   const LoweringSpec resolved = Resolve(spec, collective, slice);
   return row->at_least(collective, slice, resolved).value() +
          slice.parameters.collective_launch.value();

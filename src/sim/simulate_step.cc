@@ -142,7 +142,7 @@ class StepSimulation {
   // same links. (The collectives' own bounds do not add up: a chip may be ahead
   // of its peers.)
   void SetLowerBound(StepResult& result) const {
-    const double start = slice_.parameters.ici_message_overhead.value() +
+    const double start = StartOf(slice_.parameters, /*over_dcn=*/false) +
                          SmallestLatency(slice_.topology);
     double compute = 0, sync_chip = 0, sync_links = 0, chip = 0, links = 0;
     std::size_t collective = 0;

@@ -154,23 +154,6 @@ void MakeIdeal(Parameters& parameters) {
   if (parameters.dcn_latency) parameters.dcn_latency = Seconds(0);
 }
 
-void RequireModelled(const Parameters& parameters) {
-  if (parameters.ici_issue.value() != 0) {
-    throw InputError("ici.issue",
-                     "expected 0s, got " + ToText(parameters.ici_issue) +
-                         ": the engines of this "
-                         "version do not model the issue cost; use "
-                         "ici.message_overhead for a cost per "
-                         "message that is not serialised");
-  }
-  if (parameters.ici_window != 0) {
-    throw InputError("ici.window",
-                     "expected 0, got " +
-                         std::to_string(parameters.ici_window) +
-                         ": this version keeps the window of the lowering");
-  }
-}
-
 std::vector<ParameterValue> ListParameters(const Parameters& parameters) {
   std::vector<ParameterValue> values;
   for (const Row& row : kRows) {

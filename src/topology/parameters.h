@@ -44,10 +44,6 @@ void SetParameterText(Parameters& parameters, const std::string& assignment);
 // --ideal: every latency, overhead, issue and launch cost becomes 0.
 void MakeIdeal(Parameters& parameters);
 
-// Throws InputError when a parameter has a value that no engine of this
-// version follows (a silent no-op would be a wrong answer).
-void RequireModelled(const Parameters& parameters);
-
 // One parameter for output: key with its SI unit ("ici.bandwidth_bytes_per_s")
 // and value; nullopt: the generation does not say.
 struct ParameterValue {

@@ -284,7 +284,6 @@ Slice MakeSlice(const SliceRequest& request) {
   const bool is_file = request.spec.ends_with(".json");
   Slice slice = is_file ? ReadTopologyFile(request)
                         : MakeGridSlice(ParseSpec(request), request, {});
-  RequireModelled(slice.parameters);
   for (const std::string& fault : request.faults) {
     ApplyFault(fault, "--fault " + fault, slice.topology);
   }

@@ -326,14 +326,11 @@ TEST_CASE("parameters and faults that cannot be applied are refused", "[cli]") {
       {OnCube("--set ici.hop_latency=1min"),
        "--set ici.hop_latency=1min: \"1min\" has the unknown unit \"min\" "
        "(known: s, ms, us, ns, ps)"},
-      {OnCube("--set ici.issue=1us"),
-       "ici.issue: expected 0s, got 1us: the engines of this version do not "
-       "model the issue cost; use ici.message_overhead for a cost per message "
-       "that is not serialised"},
-      {OnCube("--set ici.window=2"),
-       "ici.window: expected 0, got 2: this "
-       "version keeps the window of the "
-       "lowering"},
+      {OnCube("--set ici.issue=1"),
+       "--set ici.issue=1: \"1\" has no unit; write for example \"1us\""},
+      {OnCube("--set ici.window=-1"),
+       "--set ici.window=-1: expected an integer from 0 to 1048576, got "
+       "\"-1\""},
       {OnCube("--set ici.hop_latency=1e308s"),
        "the bound of this all-reduce is more than the 1.8e308 s of a double; "
        "check the bandwidths, latencies and durations"},

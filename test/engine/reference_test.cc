@@ -8,6 +8,7 @@
 
 #include "engine/engine.h"
 #include "test/support/golden_case.h"
+#include "test/support/issue.h"
 #include "test/support/lowered.h"
 #include "test/support/random_dag.h"
 #include "topology/routing.h"
@@ -122,6 +123,23 @@ TEST_CASE("the pod engine equals stock SimGrid on random traffic",
     CompareEnds(schedule, network);
   }
   CHECK(multi_hop > kRuns / 4);
+}
+
+TEST_CASE("the pod engine equals stock SimGrid with issue cost and window",
+          "[engine][oracle][issue]") {
+  for (std::uint64_t seed = 0; seed < 240; ++seed) {
+    CAPTURE(seed);
+    Random random(14'000'000 + seed);
+    RandomDag dag =
+        MakeIssuingDag(random, random.OneIn(2) ? 1 : random.Int(2, 6));
+    if (random.OneIn(3)) dag.network.issue = 0;
+    dag.network.window = static_cast<std::uint32_t>(random.Int(0, 3));
+    while (RunCore(dag.schedule, dag.network).makespan >= 1) {
+      dag.network.bandwidth *= 10;
+      for (double& rate : dag.network.link_bandwidth) rate *= 10;
+    }
+    CompareEnds(dag.schedule, dag.network);
+  }
 }
 
 TEST_CASE("the pod engine equals stock SimGrid on the golden collectives",
