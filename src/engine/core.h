@@ -27,8 +27,8 @@ class Core {
 // Every transfer is one hop: links are independent, O(log k) per event.
 std::unique_ptr<Core> MakeEqualShareCore(const Schedule& schedule,
                                          const Network& network);
-// Routes of several hops: max-min fair rates by progressive filling, solved
-// anew whenever a transfer starts or stops flowing.
+// Routes of several hops: max-min fair rates, solved anew around the transfers
+// that start or stop flowing (max_min_rates.h).
 std::unique_ptr<Core> MakeMaxMinCore(const Schedule& schedule,
                                      const Network& network);
 // Links that serve one packet at a time, first come first served, each packet

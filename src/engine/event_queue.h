@@ -1,6 +1,7 @@
 #ifndef PODSIM_ENGINE_EVENT_QUEUE_H_
 #define PODSIM_ENGINE_EVENT_QUEUE_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -107,6 +108,69 @@ class EventQueue {
 
   EventFifo in_order_;
   std::vector<Event> heap_;
+};
+
+// At most one date per id, which may move: a heap with four children per node
+// that knows the place of every id. By (date, id).
+class MovableQueue {
+ public:
+  bool empty() const { return heap_.empty(); }
+  double date() const { return heap_[0].date; }
+  std::uint32_t id() const { return heap_[0].id; }
+
+  void Set(std::uint32_t id, double date) {
+    if (id >= places_.size()) places_.resize(id + 1, kAbsent);
+    if (places_[id] == kAbsent) {
+      places_[id] = static_cast<std::uint32_t>(heap_.size());
+      heap_.push_back({date, id});
+    }
+    Settle(places_[id], {date, id});
+  }
+  void Pop() {
+    places_[heap_[0].id] = kAbsent;
+    const Due last = heap_.back();
+    heap_.pop_back();
+    if (!heap_.empty()) Settle(0, last);
+  }
+
+ private:
+  static constexpr std::uint32_t kAbsent = UINT32_MAX;
+  struct Due {
+    double date;
+    std::uint32_t id;
+  };
+  static bool Before(const Due& a, const Due& b) {
+    return a.date < b.date || (a.date == b.date && a.id < b.id);
+  }
+  void Put(std::size_t at, const Due& due) {
+    heap_[at] = due;
+    places_[due.id] = static_cast<std::uint32_t>(at);
+  }
+  // Moves the hole to where `due` belongs.
+  void Settle(std::size_t hole, const Due& due) {
+    while (hole > 0) {
+      const std::size_t parent = (hole - 1) / 4;
+      if (!Before(due, heap_[parent])) break;
+      Put(hole, heap_[parent]);
+      hole = parent;
+    }
+    for (;;) {
+      const std::size_t child = 4 * hole + 1;
+      if (child >= heap_.size()) break;
+      std::size_t least = child;
+      const std::size_t end = std::min(child + 4, heap_.size());
+      for (std::size_t k = child + 1; k < end; ++k) {
+        if (Before(heap_[k], heap_[least])) least = k;
+      }
+      if (!Before(heap_[least], due)) break;
+      Put(hole, heap_[least]);
+      hole = least;
+    }
+    Put(hole, due);
+  }
+
+  std::vector<Due> heap_;
+  std::vector<std::uint32_t> places_;  // in the heap, by id
 };
 
 // Events at a constant delay from non-decreasing dates, one FIFO per delay.

@@ -5,6 +5,7 @@
 #include "engine/core.h"
 #include "engine/event_queue.h"
 #include "engine/issue_units.h"
+#include "engine/max_min_rates.h"
 #include "engine/memory_contention.h"
 
 namespace podsim {
@@ -14,11 +15,11 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 // Version of an event that is the end of an issue, by chip.
 constexpr std::uint32_t kIssueEnd = 1;
 
-// A transfer whose bytes are draining.
+// A transfer whose bytes are flowing.
 struct Flow {
-  std::uint32_t op;
-  double left;      // bytes, at date `now_`
-  double rate = 0;  // bytes/s
+  std::uint32_t op = 0;
+  double left = 0;   // bytes, at `since`
+  double since = 0;  // date of its rate
 };
 
 class MaxMinCore : public Core {
@@ -29,10 +30,7 @@ class MaxMinCore : public Core {
         successors_(schedule, network),
         issue_(schedule, network),
         memory_(schedule, network.hbm_bandwidth),
-        free_(network.links),
-        unfrozen_(network.links),
-        first_flow_(network.links),
-        last_flow_(network.links) {
+        rates_(network) {
     timeline_.start.assign(schedule.size(), -1);
     timeline_.end.assign(schedule.size(), -1);
     for (std::uint32_t op = 0; memory_.active() && op < schedule.size(); ++op) {
@@ -54,7 +52,7 @@ class MaxMinCore : public Core {
   void Step() override {
     const double now = next_;
     const double due = now * (1 + kSimultaneous);
-    Advance(now);
+    now_ = now;
     bool changed = false;
     for (bool again = true; again;) {
       again = EndFlows(due);
@@ -63,7 +61,7 @@ class MaxMinCore : public Core {
       changed |= again;
     }
     if (changed) {
-      Solve();
+      ChangeRates();
       if (memory_.active()) ShareMemory(now);
     }
     FindNext();
@@ -111,20 +109,14 @@ class MaxMinCore : public Core {
     successors_.Release(op, [&](std::uint32_t next) { Start(next, date); });
   }
 
-  void Advance(double now) {
-    for (Flow& flow : flows_) flow.left -= flow.rate * (now - now_);
-    now_ = now;
-  }
-
-  // A flow is done when what is left would drain within the tolerance. All are
-  // taken out before the first one releases what waits for it.
+  // All are taken out before the first one releases what waits for it.
   bool EndFlows(double due) {
     ended_.clear();
-    std::erase_if(flows_, [&](const Flow& flow) {
-      if (flow.left > flow.rate * (due - now_)) return false;
-      ended_.push_back(flow.op);
-      return true;
-    });
+    while (!ends_.empty() && ends_.date() <= due) {
+      ended_.push_back(flows_[ends_.id()].op);
+      rates_.Remove(ends_.id());
+      ends_.Pop();
+    }
     for (const std::uint32_t op : ended_) Finish(op, now_);
     return !ended_.empty();
   }
@@ -153,93 +145,35 @@ class MaxMinCore : public Core {
     while (!starts_.empty() && starts_.top().date <= due) {
       const std::uint32_t op = starts_.top().id;
       starts_.Pop();
-      flows_.push_back(
-          {op, static_cast<double>(schedule_.bytes(OpId(op)).value())});
+      const std::uint32_t flow = rates_.Add(schedule_.route(OpId(op)));
+      if (flow >= flows_.size()) flows_.resize(flow + 1);
+      flows_[flow] = {
+          op, static_cast<double>(schedule_.bytes(OpId(op)).value()), now_};
       began = true;
     }
     return began;
   }
 
-  // Progressive filling: the link with the smallest share per unfrozen flow
-  // freezes its flows at that share, until all are frozen. A share only grows
-  // while others freeze, so that a heap of possibly outdated, smaller shares
-  // finds the smallest: O(hops x log links).
-  void Solve() {
-    ListFlowsOfLinks();
-    tightest_.clear();
-    for (const std::uint32_t link : used_) tightest_.push_back(ShareOf(link));
-    std::make_heap(tightest_.begin(), tightest_.end(), Looser);
-    frozen_.assign(flows_.size(), false);
-    while (!tightest_.empty()) {
-      std::pop_heap(tightest_.begin(), tightest_.end(), Looser);
-      const Share found = tightest_.back();
-      tightest_.pop_back();
-      if (unfrozen_[found.link] == 0) continue;
-      const Share now = ShareOf(found.link);
-      if (now.rate > found.rate) {
-        tightest_.push_back(now);
-        std::push_heap(tightest_.begin(), tightest_.end(), Looser);
-        continue;
-      }
-      Freeze(found.link, now.rate);
-    }
-  }
-
-  // Of every used link: its flows, as indices into flows_, once per hop.
-  void ListFlowsOfLinks() {
-    used_.clear();
-    for (const Flow& flow : flows_) {
-      for (const LinkId link : schedule_.route(OpId(flow.op))) {
-        if (unfrozen_[link.value()]++ > 0) continue;
-        used_.push_back(link.value());
-        free_[link.value()] = network_.BandwidthOf(link);
-      }
-    }
-    std::uint32_t first = 0;
-    for (const std::uint32_t link : used_) {
-      first_flow_[link] = last_flow_[link] = first;
-      first += unfrozen_[link];
-    }
-    flows_of_links_.resize(first);
-    for (std::uint32_t k = 0; k < flows_.size(); ++k) {
-      for (const LinkId link : schedule_.route(OpId(flows_[k].op))) {
-        flows_of_links_[last_flow_[link.value()]++] = k;
-      }
-    }
-  }
-
-  struct Share {
-    double rate;
-    std::uint32_t link;
-  };
-  static bool Looser(const Share& a, const Share& b) {
-    return a.rate > b.rate || (a.rate == b.rate && a.link > b.link);
-  }
-  Share ShareOf(std::uint32_t link) const {
-    return {free_[link] / unfrozen_[link], link};
-  }
-
-  void Freeze(std::uint32_t at, double rate) {
-    for (std::uint32_t k = first_flow_[at]; k < last_flow_[at]; ++k) {
-      const std::uint32_t flow = flows_of_links_[k];
-      if (frozen_[flow]) continue;
-      frozen_[flow] = true;
-      flows_[flow].rate = rate;
-      for (const LinkId link : schedule_.route(OpId(flows_[flow].op))) {
-        free_[link.value()] = std::max(0.0, free_[link.value()] - rate);
-        --unfrozen_[link.value()];
-      }
+  // What has flowed so far flowed at the rates before.
+  void ChangeRates() {
+    for (const MaxMinRates::Change& change : rates_.Solve()) {
+      Flow& flow = flows_[change.flow];
+      flow.left -= change.before * (now_ - flow.since);
+      flow.since = now_;
+      ends_.Set(change.flow,
+                now_ + std::max(0.0, flow.left) / rates_.rate(change.flow));
     }
   }
 
   // What the flows read and write at every chip, at their new rates.
   void ShareMemory(double now) {
     std::vector<double> traffic(traffic_.size());
-    for (const Flow& flow : flows_) {
-      const OpId op(flow.op);
-      traffic[schedule_.src(op).value()] += flow.rate;
+    for (std::uint32_t flow = 0; flow < flows_.size(); ++flow) {
+      const double rate = rates_.rate(flow);
+      const OpId op(flows_[flow].op);
+      traffic[schedule_.src(op).value()] += rate;
       traffic[schedule_.dst(op).value()] +=
-          flow.rate * MemoryContention::Weight(schedule_.mode(op));
+          rate * MemoryContention::Weight(schedule_.mode(op));
     }
     for (std::uint32_t chip = 0; chip < traffic.size(); ++chip) {
       if (traffic[chip] == traffic_[chip]) continue;
@@ -255,9 +189,7 @@ class MaxMinCore : public Core {
     next_ = kNever;
     if (!starts_.empty()) next_ = std::min(next_, starts_.top().date);
     if (!computes_.empty()) next_ = std::min(next_, computes_.top().date);
-    for (const Flow& flow : flows_) {
-      next_ = std::min(next_, now_ + std::max(0.0, flow.left) / flow.rate);
-    }
+    if (!ends_.empty()) next_ = std::min(next_, ends_.date());
     if (next_ != kNever) next_ = std::max(next_, now_);
   }
 
@@ -269,17 +201,11 @@ class MaxMinCore : public Core {
   std::vector<double> traffic_;  // bytes/s by chip, if memory counts
   EventQueue starts_;
   EventQueue computes_;  // their ends, and those of issues
-  std::vector<Flow> flows_;
+  MaxMinRates rates_;
+  std::vector<Flow> flows_;  // as numbered by rates_
+  MovableQueue ends_;        // of flows
   double now_ = 0;
   double next_ = kNever;
-  // Scratch of Solve, by link.
-  std::vector<double> free_;
-  std::vector<std::uint32_t> unfrozen_;
-  std::vector<std::uint32_t> used_;
-  std::vector<std::uint32_t> first_flow_, last_flow_;  // into flows_of_links_
-  std::vector<std::uint32_t> flows_of_links_;
-  std::vector<Share> tightest_;  // a heap
-  std::vector<bool> frozen_;     // by flow
   std::vector<std::uint32_t> ended_;
   Timeline timeline_;
 };
