@@ -18,6 +18,7 @@
 #include "report/csv.h"
 #include "report/json.h"
 #include "report/output_file.h"
+#include "report/progress_line.h"
 #include "report/table.h"
 #include "report/topology_report.h"
 #include "report/trace.h"
@@ -250,12 +251,24 @@ void RequireTraceable(const CliOptions& options, const SimOptions& sim) {
                    "--engine bound runs nothing that could be traced");
 }
 
+// Silent for a second, unless asked for.
+RunLine MakeRunLine(const CliOptions& options) {
+  return RunLine(ShowsProgress(options), options.progress == "on" ? 0 : 1);
+}
+
+SimOptions WatchedBy(RunLine& line, const CliOptions& options) {
+  SimOptions sim = SimOptionsOf(options);
+  sim.watch = [&line](const RunProgress& progress) { line.Update(progress); };
+  return sim;
+}
+
 int RunCollective(const CliOptions& options) {
   const bool all =
       options.command == "compare" || LoweringText(options) == "all";
   const std::optional<LoweringSpec> lowering =
       all ? std::nullopt : LoweringOf(options);
-  const SimOptions sim = SimOptionsOf(options);
+  RunLine line = MakeRunLine(options);
+  const SimOptions sim = WatchedBy(line, options);
   const Slice slice = ResolveSlice(options);
   const std::vector<Collective> collectives = CollectivesOf(options, slice);
   RequireTraceable(options, sim);
@@ -372,7 +385,8 @@ int SimulateScheduleFile(const CliOptions& options) {
                      "a schedule is simulated as it stands, on every chip; "
                      "leave it out");
   }
-  const SimOptions sim = SimOptionsOf(options);
+  RunLine line = MakeRunLine(options);
+  const SimOptions sim = WatchedBy(line, options);
   Outputs outputs(options);
   const ScheduleFile file = ReadScheduleFile(
       options.file, SliceRequestOf(options), PayloadOf(options));
@@ -410,7 +424,8 @@ int SimulateWorkloadFile(const CliOptions& options, const JsonValue& json) {
   if (!options.bytes.empty()) {
     throw InputError("--bytes", "the sizes of a workload are in its file");
   }
-  const SimOptions sim = SimOptionsOf(options);
+  RunLine line = MakeRunLine(options);
+  const SimOptions sim = WatchedBy(line, options);
   const Workload workload = ReadWorkload(
       json, {.slice = SliceRequestOf(options), .lowerings = options.lowerings});
   Warn(workload.slice.warnings);

@@ -1,5 +1,7 @@
 #include "cli/options.h"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
@@ -66,6 +68,13 @@ void AddHardware(CLI::App& app, CliOptions& options) {
                "no latencies, overheads and launch costs");
 }
 
+void AddProgress(CLI::App& app, CliOptions& options) {
+  app.add_option("--progress", options.progress,
+                 "a line on stderr; auto: if that is a terminal and the work "
+                 "takes over a second")
+      ->check(OneOf({"auto", "on", "off"}));
+}
+
 void AddSimulation(CLI::App& app, CliOptions& options) {
   AddHardware(app, options);
   app.add_option("--engine", options.engine,
@@ -93,6 +102,7 @@ void AddSimulation(CLI::App& app, CliOptions& options) {
                  "refuse runs predicted to need more, e.g. 8GiB (default 80 % "
                  "of what is available)")
       ->check(NotEmpty());
+  AddProgress(app, options);
   app.add_option("--timing", options.timing,
                  "write CPU seconds by phase and peak memory to this file")
       ->check(NotEmpty());
@@ -199,10 +209,7 @@ void AddSweep(CLI::App& app, CliOptions& options) {
       ->add_option("--max-memory", options.max_memory,
                    "refuse points predicted to need more, e.g. 8GiB")
       ->check(NotEmpty());
-  sweep
-      ->add_option("--progress", options.progress,
-                   "a line on stderr; auto: if that is a terminal")
-      ->check(OneOf({"auto", "on", "off"}));
+  AddProgress(*sweep, options);
 }
 
 void AddCheck(CLI::App& app, CliOptions& options) {
@@ -402,6 +409,11 @@ SliceRequest SliceRequestOf(const CliOptions& options) {
   request.faults = options.faults;
   request.ideal = options.ideal;
   return request;
+}
+
+bool ShowsProgress(const CliOptions& options) {
+  return options.progress == "on" ||
+         (options.progress == "auto" && isatty(STDERR_FILENO) != 0);
 }
 
 SimOptions SimOptionsOf(const CliOptions& options) {

@@ -56,6 +56,9 @@ struct CliOptions {
 bool ParseCommandLine(int argc, char** argv, CliOptions& options);
 
 SliceRequest SliceRequestOf(const CliOptions& options);
+// --progress: whether lines on how far the work is may be written.
+bool ShowsProgress(const CliOptions& options);
+
 SimOptions SimOptionsOf(const CliOptions& options);
 
 }  // namespace podsim

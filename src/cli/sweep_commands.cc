@@ -1,7 +1,5 @@
 #include "cli/sweep_commands.h"
 
-#include <unistd.h>
-
 #include <filesystem>
 #include <iostream>
 
@@ -42,9 +40,7 @@ int RunSweepCommand(const CliOptions& options) {
   OutputFile file(path, "-o " + path);
   std::vector<SweepRow> rows;
   {
-    ProgressLine line(options.progress == "on" || (options.progress == "auto" &&
-                                                   isatty(STDERR_FILENO) != 0),
-                      points.size());
+    ProgressLine line(ShowsProgress(options), points.size());
     rows = RunSweep(points, sim, jobs, RowTextOf(format),
                     [&](std::size_t done, std::size_t failed) {
                       line.Update(done, failed);

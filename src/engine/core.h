@@ -17,10 +17,11 @@ class Core {
   virtual bool empty() const = 0;   // no event left
   virtual double next() const = 0;  // date of the next event; not if empty
   virtual void Step() = 0;          // do it
-  // Do all that are left, at once.
-  virtual void Drain() {
-    while (!empty()) Step();
+  // Do about so many, or all that are left if these are fewer.
+  virtual void Run(std::uint64_t events) {
+    for (; events > 0 && !empty(); --events) Step();
   }
+  virtual std::uint64_t ended() const = 0;  // ops
   virtual Timeline TakeTimeline() = 0;
 };
 

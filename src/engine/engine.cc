@@ -124,17 +124,23 @@ std::unique_ptr<Core> MakeCore(const Schedule& schedule,
                             : MakeMaxMinCore(schedule, network);
 }
 
-Timeline RunPod(const Schedule& schedule, const Network& network) {
+Timeline RunPod(const Schedule& schedule, const Network& network,
+                const RunWatch& watch) {
   const std::unique_ptr<Core> core = MakeCore(schedule, network);
-  RunInSimGrid(*core);
+  RunInSimGrid(*core, [&] {
+    if (watch && !core->empty()) {
+      watch({core->ended(), schedule.size(), core->next()});
+    }
+  });
   Timeline timeline = core->TakeTimeline();
   RequireAllEnded(timeline);
+  if (watch) watch({core->ended(), schedule.size(), timeline.makespan});
   return timeline;
 }
 
 Timeline RunCore(const Schedule& schedule, const Network& network) {
   const std::unique_ptr<Core> core = MakeCore(schedule, network);
-  core->Drain();
+  core->Run(UINT64_MAX);
   Timeline timeline = core->TakeTimeline();
   RequireAllEnded(timeline);
   return timeline;

@@ -2,6 +2,7 @@
 #define PODSIM_ENGINE_ENGINE_H_
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "engine/network_model.h"
@@ -47,6 +48,15 @@ struct Timeline {
   double makespan = 0;
 };
 
+// How far a run is, for those who wait.
+struct RunProgress {
+  std::uint64_t ended = 0;  // ops
+  std::uint64_t ops = 0;    // in all
+  double date = 0;          // simulated seconds
+};
+// Called every few hundred events and at the end.
+using RunWatch = std::function<void(const RunProgress&)>;
+
 // The pod engine, with the network model fluid: a transfer pays o + hops x
 // alpha without using bandwidth (after its issue, issue_units.h), then its
 // bytes flow through all links of its route at once, each link shared max-min
@@ -56,7 +66,8 @@ struct Timeline {
 // computes with memory traffic longer while transfers use that memory. Runs as
 // a model inside SimGrid's engine. Every op ends, or it is an internal error
 // that names the first ten that did not.
-Timeline RunPod(const Schedule& schedule, const Network& network);
+Timeline RunPod(const Schedule& schedule, const Network& network,
+                const RunWatch& watch = {});
 // The same event loop drained without SimGrid: bit-equal, for trials and for
 // whatever must leave SimGrid alone.
 Timeline RunCore(const Schedule& schedule, const Network& network);

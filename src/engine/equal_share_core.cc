@@ -76,10 +76,11 @@ class EqualShareCore : public Core {
     }
   }
 
-  void Drain() override {
-    while (!empty()) EqualShareCore::Step();
+  void Run(std::uint64_t events) override {
+    for (; events > 0 && !empty(); --events) EqualShareCore::Step();
   }
 
+  std::uint64_t ended() const override { return ended_; }
   Timeline TakeTimeline() override { return std::move(timeline_); }
 
  private:
@@ -230,6 +231,7 @@ class EqualShareCore : public Core {
 
   void Finish(std::uint32_t op, double now) {
     timeline_.end[op] = now;
+    ++ended_;
     timeline_.makespan = std::max(timeline_.makespan, now);
     successors_.Release(op, [&](std::uint32_t next) { Start(next, now); });
   }
@@ -247,6 +249,7 @@ class EqualShareCore : public Core {
   bool uniform_delay_ = true;
   DelayQueue starts_;
   EventQueue ends_;
+  std::uint64_t ended_ = 0;
   Timeline timeline_;
 };
 

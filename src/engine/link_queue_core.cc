@@ -101,6 +101,7 @@ class LinkQueueCore : public Core {
     batch_.clear();
   }
 
+  std::uint64_t ended() const override { return ended_; }
   Timeline TakeTimeline() override { return std::move(timeline_); }
 
  private:
@@ -276,6 +277,7 @@ class LinkQueueCore : public Core {
 
   void Finish(std::uint32_t op, double now) {
     timeline_.end[op] = now;
+    ++ended_;
     timeline_.makespan = std::max(timeline_.makespan, now);
     successors_.Release(op, [&](std::uint32_t next) { Start(next, now); });
   }
@@ -294,6 +296,7 @@ class LinkQueueCore : public Core {
   DelayQueue starts_;                 // ops
   DelayQueue arrivals_;               // packets, at the links after the first
   EventQueue ends_;                   // of services, and of computes
+  std::uint64_t ended_ = 0;
   Timeline timeline_;
 };
 

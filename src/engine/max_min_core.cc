@@ -67,6 +67,15 @@ class MaxMinCore : public Core {
     FindNext();
   }
 
+  // A rate that changes counts as an event.
+  void Run(std::uint64_t events) override {
+    for (std::uint64_t done = 0; done < events && !empty();) {
+      Step();
+      done += 1 + changes_;
+    }
+  }
+
+  std::uint64_t ended() const override { return ended_; }
   Timeline TakeTimeline() override { return std::move(timeline_); }
 
  private:
@@ -105,20 +114,21 @@ class MaxMinCore : public Core {
 
   void Finish(std::uint32_t op, double date) {
     timeline_.end[op] = date;
+    ++ended_;
     timeline_.makespan = std::max(timeline_.makespan, date);
     successors_.Release(op, [&](std::uint32_t next) { Start(next, date); });
   }
 
   // All are taken out before the first one releases what waits for it.
   bool EndFlows(double due) {
-    ended_.clear();
+    due_.clear();
     while (!ends_.empty() && ends_.date() <= due) {
-      ended_.push_back(flows_[ends_.id()].op);
+      due_.push_back(flows_[ends_.id()].op);
       rates_.Remove(ends_.id());
       ends_.Pop();
     }
-    for (const std::uint32_t op : ended_) Finish(op, now_);
-    return !ended_.empty();
+    for (const std::uint32_t op : due_) Finish(op, now_);
+    return !due_.empty();
   }
 
   bool EndComputes(double due) {
@@ -156,7 +166,9 @@ class MaxMinCore : public Core {
 
   // What has flowed so far flowed at the rates before.
   void ChangeRates() {
-    for (const MaxMinRates::Change& change : rates_.Solve()) {
+    const auto& changes = rates_.Solve();
+    changes_ = changes.size();
+    for (const MaxMinRates::Change& change : changes) {
       Flow& flow = flows_[change.flow];
       flow.left -= change.before * (now_ - flow.since);
       flow.since = now_;
@@ -204,9 +216,11 @@ class MaxMinCore : public Core {
   MaxMinRates rates_;
   std::vector<Flow> flows_;  // as numbered by rates_
   MovableQueue ends_;        // of flows
+  std::size_t changes_ = 0;  // of rates, at the latest change
   double now_ = 0;
   double next_ = kNever;
-  std::vector<std::uint32_t> ended_;
+  std::vector<std::uint32_t> due_;
+  std::uint64_t ended_ = 0;
   Timeline timeline_;
 };
 

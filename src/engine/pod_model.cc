@@ -6,10 +6,15 @@
 #include <simgrid/s4u/NetZone.hpp>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
+#include <utility>
 
 namespace podsim {
 namespace {
+
+// Events may take milliseconds each, or a hundred nanoseconds.
+constexpr std::uint64_t kEventsBetween = 256;
 
 // The adapter, all of it. SimGrid asks when the next event is, moves its clock
 // there, and says so; the core then does what is due. As no other model has
@@ -18,9 +23,10 @@ class PodModel : public simgrid::kernel::resource::Model {
  public:
   PodModel() : Model("podsim") {}
 
-  void Load(Core* core, double base) {
+  void Load(Core* core, double base, std::function<void()> between) {
     core_ = core;
     base_ = base;
+    between_ = std::move(between);
   }
 
   double next_occurring_event(double now) override {
@@ -32,12 +38,16 @@ class PodModel : public simgrid::kernel::resource::Model {
 
   void update_actions_state(double now, double) override {
     if (core_ == nullptr || core_->empty() || now < promised_) return;
-    core_->Drain();
+    while (!core_->empty()) {
+      core_->Run(kEventsBetween);
+      between_();
+    }
   }
 
  private:
   Core* core_ = nullptr;
-  double base_ = 0;      // SimGrid's clock at the core's date 0
+  double base_ = 0;  // SimGrid's clock at the core's date 0
+  std::function<void()> between_;
   double promised_ = 0;  // comparing dates by tolerance alone could spin
 };
 
@@ -65,11 +75,12 @@ Host* host = nullptr;
 
 bool SimGridIsRunning() { return host != nullptr; }
 
-void RunInSimGrid(Core& core) {
+void RunInSimGrid(Core& core, std::function<void()> between) {
   if (host == nullptr) host = new Host;
-  host->model->Load(&core, simgrid::s4u::Engine::get_clock());
+  host->model->Load(&core, simgrid::s4u::Engine::get_clock(),
+                    std::move(between));
   host->engine->run();
-  host->model->Load(nullptr, 0);
+  host->model->Load(nullptr, 0, {});
 }
 
 }  // namespace podsim

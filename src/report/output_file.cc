@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 
@@ -17,6 +18,40 @@ std::string FolderOf(const std::string& path) {
   const auto slash = path.rfind('/');
   if (slash == std::string::npos) return ".";
   return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+// Where a file without a name cannot be had, an interrupt unlinks the named
+// one. Signal handlers may use only what is here: plain memory and unlink.
+constexpr int kMostNamed = 16;
+char named_files[kMostNamed][4096];  // "": free
+pid_t owner = 0;                     // not its children
+
+void UnlinkNamed(int signal) {
+  for (const auto& name : named_files) {
+    if (name[0] != 0 && getpid() == owner) unlink(name);
+  }
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
+
+void UnlinkOnInterrupt(const std::string& path) {
+  for (auto& name : named_files) {
+    if (name[0] != 0 || path.size() >= sizeof(name)) continue;
+    owner = getpid();
+    std::strcpy(name, path.c_str());
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+      if (std::signal(signal, UnlinkNamed) == SIG_IGN) {
+        std::signal(signal, SIG_IGN);  // as nohup wants it
+      }
+    }
+    return;
+  }
+}
+
+void Forget(const std::string& path) {
+  for (auto& name : named_files) {
+    if (path == name) name[0] = 0;
+  }
 }
 
 }  // namespace
@@ -43,6 +78,7 @@ OutputFile::OutputFile(std::string path, std::string where)
       file_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
                    mode);
       named_ = file_ >= 0;
+      if (named_) UnlinkOnInterrupt(temporary_);
     }
   }
   if (file_ < 0) Fail("cannot be written");
@@ -50,7 +86,9 @@ OutputFile::OutputFile(std::string path, std::string where)
 
 OutputFile::~OutputFile() {
   if (file_ >= 0) close(file_);
-  if (named_) unlink(temporary_.c_str());
+  if (!named_) return;
+  unlink(temporary_.c_str());
+  Forget(temporary_);
 }
 
 void OutputFile::Fail(const std::string& what) const {
@@ -95,6 +133,7 @@ void OutputFile::Commit() {
     Fail("cannot be replaced");
   }
   named_ = false;
+  Forget(temporary_);
 }
 
 }  // namespace podsim

@@ -3,6 +3,9 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
+
+#include "engine/engine.h"
 
 namespace podsim {
 
@@ -22,6 +25,29 @@ class ProgressLine {
   std::size_t total_;
   bool begun_ = false;
   std::chrono::steady_clock::time_point last_;
+};
+
+// "podsim: 1234567 of 3538944 ops (34%), 123.4us simulated, 950123/s, 2 s left"
+// on stderr, of an engine at work. Written over itself at most five times a
+// second, from `quiet` seconds after its begin on.
+class RunLine {
+ public:
+  RunLine(bool shown, double quiet) : shown_(shown), quiet_(quiet) {}
+  ~RunLine();
+  RunLine(const RunLine&) = delete;
+  RunLine& operator=(const RunLine&) = delete;
+
+  void Update(const RunProgress& progress);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  bool shown_;
+  double quiet_;             // seconds
+  bool open_ = false;        // the line has no end yet
+  std::uint64_t ended_ = 0;  // ops when last heard of; fewer: a new run
+  Clock::time_point start_ = Clock::now();
+  Clock::time_point last_;
 };
 
 }  // namespace podsim

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "engine/network_model.h"
+#include "engine/engine.h"
 
 namespace podsim {
 
@@ -24,6 +24,7 @@ struct SimOptions {
   VerifyMode verify = VerifyMode::kAuto;
   bool links = false;  // measure the use of every link
   bool force = false;  // the reference engine on large schedules
+  RunWatch watch;      // of the engine `pod`
   // Refuse runs predicted to need more; nullopt: 80 % of what is available.
   std::optional<std::int64_t> max_memory_bytes;
 };

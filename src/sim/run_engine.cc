@@ -70,7 +70,9 @@ Timeline RunEngine(const Schedule& schedule, const Network& network,
     RequireOneHop(schedule);
   }
   if (kind == NetworkKind::kPacket) RequireFewPackets(schedule, options);
-  if (options.engine == EngineKind::kPod) return RunPod(schedule, network);
+  if (options.engine == EngineKind::kPod) {
+    return RunPod(schedule, network, options.watch);
+  }
   if (schedule.transfers() > kMostReferenceTransfers && !options.force) {
     throw InputError(
         "--engine reference",

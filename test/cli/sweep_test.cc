@@ -9,6 +9,7 @@ namespace podsim {
 namespace {
 
 using Catch::Matchers::Contains;
+using Catch::Matchers::EndsWith;
 using Catch::Matchers::StartsWith;
 using nlohmann::ordered_json;
 
@@ -178,6 +179,22 @@ TEST_CASE("progress and warnings go to stderr, each warning once", "[cli]") {
   CHECK(on.out == off.out);
   CHECK_THAT(on.err, StartsWith("\rpodsim: 1 of 2 points, 0 failed\r"));
   CHECK_THAT(on.err, Contains("\rpodsim: 2 of 2 points, 0 failed\n" + warning));
+}
+
+TEST_CASE("a run says how far it is if asked, and not in its result", "[cli]") {
+  const std::vector<std::string> command = {
+      "collective", "all-reduce", "--slice",    "ideal:4",
+      "--bytes",    "1KiB",       "--lowering", "ring"};
+  const Outcome off = Podsim(command);
+  CHECK(off.err.empty());
+  std::vector<std::string> shown = command;
+  shown.insert(shown.end(), {"--progress", "on"});
+  const Outcome on = Podsim(shown);
+  CHECK(on.out == off.out);
+  // 2 x 3 steps of 4 chips, folded: one chip of each step.
+  CHECK_THAT(on.err, StartsWith("\rpodsim: "));
+  CHECK_THAT(on.err, Contains("6 of 6 ops (100%), "));
+  CHECK_THAT(on.err, EndsWith(" 0 s left\033[K\n"));
 }
 
 TEST_CASE("check passes equal results, as JSON, CSV or both", "[cli]") {
