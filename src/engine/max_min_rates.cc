@@ -10,7 +10,7 @@ namespace {
 constexpr std::uint32_t kNone = UINT32_MAX;
 // Rates and loads closer than this (relative) are equal: above the rounding of
 // a sum of some hundred rates, below what makes two dates differ.
-constexpr double kEqual = 1e-13;
+constexpr double kEqual = 1e-12;
 // Sums of rates are taken anew after so many changes, before rounding adds up.
 constexpr std::uint32_t kCommits = 64;
 
@@ -161,6 +161,7 @@ void MaxMinRates::Fill() {
   }
   std::make_heap(tightest_.begin(), tightest_.end(), Looser);
   for (const std::uint32_t id : active_) flows_[id].frozen = false;
+  double level = 0;
   while (!tightest_.empty()) {
     std::pop_heap(tightest_.begin(), tightest_.end(), Looser);
     const Share found = tightest_.back();
@@ -172,7 +173,9 @@ void MaxMinRates::Fill() {
       std::push_heap(tightest_.begin(), tightest_.end(), Looser);
       continue;
     }
-    Freeze(found.link, now.rate);
+    // What is equal but for rounding is to end at one date.
+    if (now.rate > level * (1 + kEqual / 2)) level = now.rate;
+    Freeze(found.link, level);
   }
 }
 
