@@ -20,6 +20,13 @@ SLICES = [
               "16x20x28"]),
     ("twisted", ["4x8:twisted", "4x4x8:twisted", "4x8x8:twisted",
                  "8x8x16:twisted"]),
+    ("one dead cable", ["4x4:mesh --fault link:1,1:x+",
+                        "8x8:mesh --fault link:3,3:x+",
+                        "4x4 --fault link:0,0:x+", "8x8 --fault link:0,0:x+",
+                        "2x4x4 --fault link:0,0,0:x+",
+                        "4x4x4 --fault link:0,0,0:x+"]),
+    ("one dead chip", ["8x8:mesh --fault chip:3,3", "4x4 --fault chip:1,1",
+                       "4x4x4 --fault chip:1,1,1"]),
 ]
 HEAD = """# Efficiency
 
@@ -37,6 +44,8 @@ Shares of 1 are optimal. What is below, and why:
 - All-reduce on mixed slices of more than 64 chips: reduce-scatter and all-gather by rotated buckets, whose limit is twice the
   bound of all-gather; spanning trees, the optimum, are packed up to 64 chips.
 - Reduce-scatter on mixed slices: `greedy` is a heuristic.
+- All-to-all around a dead cable or chip: `direct` takes shortest paths, which crowd beside the gap; the bounds assume that
+  traffic spreads.
 
 | slice | """ + " | ".join(KINDS) + """ |
 |---|""" + "---|" * len(KINDS) + "\n"
@@ -44,16 +53,17 @@ Shares of 1 are optimal. What is below, and why:
 
 def chips_of(shape):
     chips = 1
-    for size in shape.split(":")[0].split("x"):
+    for size in shape.split()[0].split(":")[0].split("x"):
         chips *= int(size)
-    return chips
+    return chips - ("chip:" in shape)
 
 
 def cell(shape, kind):
     chips = chips_of(shape)
     granule = chips * 48
     size = -(-(1 << 30) // granule) * granule
-    command = [PODSIM, "collective", kind, "--slice", "ideal:" + shape,
+    name, *faults = shape.split()
+    command = [PODSIM, "collective", kind, "--slice", "ideal:" + name, *faults,
                "--bytes", f"{size}B", "--verify", "off", "--json", "-"]
     try:
         run = subprocess.run(command, capture_output=True, text=True, timeout=240)
