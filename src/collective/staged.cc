@@ -11,6 +11,16 @@ WholeSchedule BuildStaged(const Collective& collective,
   return BuildStages(collective, topology, kParts);
 }
 
+bool IsSymmetric(const Collective& collective, const Topology& topology,
+                 const LoweringSpec&) {
+  return StagesAreSymmetric(collective, topology, kParts);
+}
+
+Program LowerStaged(const Collective& collective, const Topology& topology,
+                    const LoweringSpec&) {
+  return EmitStages(collective, topology, kParts);
+}
+
 std::uint64_t CountStaged(const Collective& collective,
                           const Topology& topology, const LoweringSpec&) {
   return CountStages(collective, topology, kParts);
@@ -38,6 +48,8 @@ Lowering StagedLowering() {
               "floor(n^2/4)/(2n) S/B of a wrapped one",
           .source = "dimension-wise exchange of merged blocks",
           .why_not = WhyNotStages,
+          .lower = LowerStaged,
+          .is_symmetric = IsSymmetric,
           .build = BuildStaged,
           .count = CountStaged,
           .at_least = StagedTime};

@@ -16,6 +16,17 @@ WholeSchedule BuildRotated(const Collective& collective,
   return BuildStages(collective, topology, PartsOf(collective, topology));
 }
 
+bool IsSymmetric(const Collective& collective, const Topology& topology,
+                 const LoweringSpec&) {
+  return StagesAreSymmetric(collective, topology,
+                            PartsOf(collective, topology));
+}
+
+Program LowerRotated(const Collective& collective, const Topology& topology,
+                     const LoweringSpec&) {
+  return EmitStages(collective, topology, PartsOf(collective, topology));
+}
+
 std::uint64_t CountRotated(const Collective& collective,
                            const Topology& topology, const LoweringSpec&) {
   return CountStages(collective, topology, PartsOf(collective, topology));
@@ -42,6 +53,8 @@ Lowering StagedRotatedLowering() {
       .time = "equal wrapped axes: about d o + D alpha + floor(n^2/4)/(2n) S/B",
       .source = "dimension-wise exchange of merged blocks, rotated",
       .why_not = WhyNotStages,
+      .lower = LowerRotated,
+      .is_symmetric = IsSymmetric,
       .build = BuildRotated,
       .count = CountRotated,
       .at_least = RotatedTime};

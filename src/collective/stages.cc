@@ -141,6 +141,9 @@ std::uint64_t CountStages(const Collective& collective,
   const int halves = HasTies(collective, topology) ? 2 : 1;
   const std::uint64_t pieces = std::max(2, parts * halves);
   const std::uint64_t n = GroupSize(collective, topology);
+  if (StagesAreSymmetric(collective, topology, parts)) {
+    return pieces * n * ActiveAxes(collective, topology).size();
+  }
   return pieces * topology.chips() * (n - 1);
 }
 

@@ -21,8 +21,16 @@ std::optional<std::string> WhyNotStages(const Collective& collective,
 WholeSchedule BuildStages(const Collective& collective,
                           const Topology& topology, int parts);
 
-// Pieces of blocks, which is what building costs: no fewer than a direct
-// exchange has, and than the transfers.
+// The same as the steps of one chip, where all chips do the same: all axes wrap
+// and the blocks are equal; below 65,536 pieces per chip.
+bool StagesAreSymmetric(const Collective& collective, const Topology& topology,
+                        int parts);
+Program EmitStages(const Collective& collective, const Topology& topology,
+                   int parts);
+
+// Pieces of blocks, which is what building costs: those that one chip sends
+// where all do the same; else of all chips, no fewer than a direct exchange has,
+// and than the transfers.
 std::uint64_t CountStages(const Collective& collective,
                           const Topology& topology, int parts);
 

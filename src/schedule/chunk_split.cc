@@ -49,31 +49,26 @@ std::vector<Bytes> SplitByFractions(Bytes total,
 }
 
 int ChunkSplit::sub_chunks() const {
-  if (pieces.empty()) return parts * batches * (halves ? 2 : 1);
-  return std::accumulate(pieces.begin(), pieces.end(), 0);
+  const int whole = pieces.empty()
+                        ? parts * batches
+                        : std::accumulate(pieces.begin(), pieces.end(), 0);
+  return halves ? 2 * whole : whole;
 }
 
 std::vector<Bytes> SubChunkSizes(const ChunkSplit& split, Bytes shard) {
   const std::vector<Bytes> parts =
       split.fractions.empty() ? SplitEvenly(shard, split.parts)
                               : SplitByFractions(shard, split.fractions);
+  CHECK(split.pieces.empty() || split.pieces.size() == parts.size());
   std::vector<Bytes> sizes;
-  if (!split.pieces.empty()) {
-    CHECK(split.pieces.size() == parts.size());
-    for (std::size_t k = 0; k < parts.size(); ++k) {
-      for (const Bytes piece : SplitEvenly(parts[k], split.pieces[k])) {
-        sizes.push_back(piece);
-      }
-    }
-    return sizes;
-  }
-  for (const Bytes part : parts) {
-    for (const Bytes batch : SplitEvenly(part, split.batches)) {
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    const int pieces = split.pieces.empty() ? split.batches : split.pieces[k];
+    for (const Bytes piece : SplitEvenly(parts[k], pieces)) {
       if (!split.halves) {
-        sizes.push_back(batch);
+        sizes.push_back(piece);
         continue;
       }
-      for (const Bytes half : SplitEvenly(batch, 2)) sizes.push_back(half);
+      for (const Bytes half : SplitEvenly(piece, 2)) sizes.push_back(half);
     }
   }
   return sizes;

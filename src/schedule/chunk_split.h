@@ -21,7 +21,7 @@ std::vector<Bytes> SplitByFractions(Bytes total,
 // How one shard (the bytes of one owner) is cut into sub-chunks: into parts,
 // each part into batches, each batch into two halves if `halves`. Sub-chunk
 // index: (part * batches + batch) * (halves ? 2 : 1) + half. With `pieces`
-// instead: part k into pieces[k], numbered through.
+// instead of batches: part k into pieces[k], numbered through.
 struct ChunkSplit {
   int parts = 1;
   std::vector<double> fractions;  // empty: equal parts
