@@ -71,8 +71,8 @@ struct Lowering {
   // faults, twists and slices without axes unless `why_not` objects.
   WholeSchedule (*build)(const Collective&, const Topology&,
                          const LoweringSpec&) = nullptr;
-  // About how many steps, or transfers (of merged messages also what their
-  // chunks cost). Of the latter: a time that it cannot beat.
+  // About how many steps of one chip, or transfers of all (of merged messages
+  // also what their chunks cost). Of the latter: a time that it cannot beat.
   std::uint64_t (*count)(const Collective&, const Topology&,
                          const LoweringSpec&) = nullptr;
   Seconds (*at_least)(const Collective&, const Slice&,

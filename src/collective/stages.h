@@ -29,8 +29,8 @@ Program EmitStages(const Collective& collective, const Topology& topology,
                    int parts);
 
 // Pieces of blocks, which is what building costs: those that one chip sends
-// where all do the same; else of all chips, no fewer than a direct exchange has,
-// and than the transfers.
+// where all do the same; else of all chips, no fewer than a direct exchange
+// has, and than the transfers.
 std::uint64_t CountStages(const Collective& collective,
                           const Topology& topology, int parts);
 
