@@ -24,7 +24,7 @@ SMALL, MEDIUM, LARGE = "v5p:8x8x16", "v5p:16x16x16", "v7x:16x24x24"
 UNFOLDED = ["--fold", "off", "--verify", "off"]
 FOLDED = [("v5e:16x16", "64MiB"), ("v5p:4x4x4", "64MiB"), (SMALL, "64MiB"), (MEDIUM, "64MiB"),
           (LARGE, "9GiB")]
-FOLDED_RUNS = 10  # per round: the kernel splits user from system by ticks of 4 ms
+FOLDED_RUNS = 15  # per round: the kernel splits user from system by ticks of 4 ms
 
 
 @dataclass
@@ -45,6 +45,12 @@ def row(what, measured, target="", met=None):
 
 def bounded(what, value, limit, unit, digits=2):
     row(what, f"{value:.{digits}f} {unit}".strip(), f"<= {limit:g} {unit}".strip(), value <= limit)
+
+
+def spaced(size):
+    """64MiB -> 64 MiB."""
+    number = size.rstrip("KMGiB")
+    return f"{number} {size[len(number):]}"
 
 
 def transfers_of(table):
@@ -129,7 +135,7 @@ def show_folded(podsim):
 
     for spec, size in FOLDED:
         beyond = min(median(all_reduce(spec, size=size)) - median(["--version"]) for _ in range(ROUNDS))
-        bounded(f"all-reduce {size}, {spec}, folded, beyond --version", 1e3 * beyond, 5, "ms", 1)
+        bounded(f"all-reduce {spaced(size)}, {spec}, folded, beyond --version", 1e3 * beyond, 5, "ms", 1)
     found = run(podsim, ["collective", "all-to-all", "--slice", LARGE, "--bytes", "9GiB"])
     bounded(f"all-to-all 9 GiB, {LARGE}, folded, {found.transfers:,} transfers", found.user, 1, "s")
 
@@ -139,7 +145,7 @@ def show_packets(build):
         hops = case["ratio"] * YARDSTICK_TRANSFERS
         size = case["network"].split("size=")[1].split(",")[0]
         target = 8e6 if case["sizes"] == "equal" and size == "1MiB" else None
-        row(f"packets of {size}, all-to-all, 1,024 chips, {case['sizes']}",
+        row(f"packets of {spaced(size)}, all-to-all, 1,024 chips, {case['sizes']}",
             f"{hops / 1e6:.1f} M hops per yardstick-second ({case['hops_per_s'] / 1e6:.1f} M/s)",
             f">= {target / 1e6:g} M" if target else "", target and hops >= target)
 
@@ -147,7 +153,7 @@ def show_packets(build):
 def show_max_min(podsim, spec, size):
     arguments = ["collective", "ragged-all-to-all", "--distribution", "uniform:seed=1", "--bytes", size,
                  "--slice", spec, "--lowering", "ragged:window=8", "--verify", "off"]
-    name = f"ragged all-to-all {size}, {spec}, window 8"
+    name = f"ragged all-to-all {spaced(size)}, {spec}, window 8"
     try:
         pod = run(podsim, arguments)
         row(f"{name}, {pod.transfers:,} flows",
