@@ -86,9 +86,16 @@ std::vector<Search> GrowAll(const Collective& collective,
   return searches;
 }
 
+// Whether every group is a whole, healthy sub-grid: connected, of known depth.
+bool SpansGrid(const Collective& collective, const Topology& topology) {
+  return collective.groups.empty() && topology.is_grid() &&
+         topology.healthy() && !SpansSlices(collective, topology);
+}
+
 std::optional<std::string> WhyNotBfsTree(const Collective& collective,
                                          const Topology& topology,
                                          const LoweringSpec&) {
+  if (SpansGrid(collective, topology)) return std::nullopt;
   const auto groups = GroupsOf(collective, topology);
   for (const Search& search : GrowAll(collective, groups, topology)) {
     if (!search.lost) continue;
@@ -109,7 +116,25 @@ WholeSchedule BuildBfsTree(const Collective& collective,
   return BuildPipeline(collective, std::move(groups), trees, spec.chunks);
 }
 
+// Hops from the root to the farthest chip of its sub-grid.
+int FarthestOf(const Collective& collective, const Topology& topology) {
+  const Coordinates root = collective.root
+                               ? topology.CoordinatesOf(*collective.root)
+                               : Coordinates{};
+  int hops = 0;
+  for (const int axis : ActiveAxes(collective, topology)) {
+    const int size = topology.axes()[axis].size;
+    hops += topology.axes()[axis].wrap
+                ? size / 2
+                : std::max(root[axis], size - 1 - root[axis]);
+  }
+  return hops;
+}
+
 int DeepestOf(const Collective& collective, const Topology& topology) {
+  if (SpansGrid(collective, topology) && !topology.twisted()) {
+    return FarthestOf(collective, topology);
+  }
   const auto groups = GroupsOf(collective, topology);
   int deepest = 0;
   for (const Search& search : GrowAll(collective, groups, topology)) {

@@ -267,8 +267,12 @@ TEST_CASE("bfs-tree: (e + k - 1)(a + S/(kB)), e = hops to the farthest chip",
         MakeWhole(slice, Chunked("bfs-tree", chunks), collective).schedule;
     REQUIRE(schedule.one_hop());
     // Edges use links of their own.
-    CHECK(Near(TimeOf(slice, schedule),
-               Pipelined(kind, depth, chunks, double(payload))));
+    const double time = Pipelined(kind, depth, chunks, double(payload));
+    CHECK(Near(TimeOf(slice, schedule), time));
+    CHECK(Near(FindLowering("bfs-tree")
+                   ->at_least(collective, slice, Chunked("bfs-tree", chunks))
+                   .value(),
+               time));
     for (const std::int64_t bytes : LinkBytes(schedule, slice.topology)) {
       CHECK((bytes == 0 || bytes == payload));
     }
