@@ -1,5 +1,6 @@
 #include "engine/engine.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -11,10 +12,13 @@
 
 namespace podsim {
 void RequireAllEnded(const Timeline& timeline) {
+  std::vector<bool> lost(timeline.lost.empty() ? 0 : timeline.end.size());
+  for (const Timeline::Loss& loss : timeline.lost) lost[loss.op] = true;
   std::string left;
   std::size_t count = 0;
   for (std::size_t op = 0; op < timeline.end.size(); ++op) {
     if (timeline.end[op] >= 0) continue;
+    if (!lost.empty() && (lost[op] || timeline.start[op] < 0)) continue;
     if (++count <= 10) left += " " + std::to_string(op);
   }
   CHECK(count == 0) << count << " ops never ended, first:" << left;
@@ -41,6 +45,17 @@ Network MakeNetwork(const Slice& slice) {
       network.link_latency.push_back(topology.Latency(LinkId(id)).value());
     }
   }
+  return network;
+}
+
+Network MakeNetwork(const Slice& slice, Seconds launch) {
+  Network network = MakeNetwork(slice);
+  network.changes = slice.topology.dated();
+  const auto shift = [&](double& date) {
+    date = std::max(0.0, date - launch.value());
+  };
+  for (LinkChange& change : network.changes.links) shift(change.date);
+  for (ChipDeath& death : network.changes.chips) shift(death.date);
   return network;
 }
 

@@ -27,6 +27,10 @@ struct Network {
   std::vector<double> link_bandwidth;
   std::vector<double> link_latency;
   NetworkModel model = {};
+  // Whether Timeline::start is wanted: 8 bytes per op of a one-hop schedule,
+  // which is left empty without. Always with dated faults.
+  bool starts = true;
+  DatedFaults changes = {};  // dates from the first op on
 
   double BandwidthOf(LinkId link) const {
     return link_bandwidth.empty() ? bandwidth : link_bandwidth[link.value()];
@@ -36,7 +40,10 @@ struct Network {
   }
 };
 
+// Without the dated faults of the slice.
 Network MakeNetwork(const Slice& slice);
+// With them, of a run whose first op starts `launch` seconds after its start.
+Network MakeNetwork(const Slice& slice, Seconds launch);
 // The links of a fold, all alike (a fold needs a healthy slice), and its ports.
 Network MakeNetwork(const Slice& slice, const FoldedGrid& grid);
 
@@ -46,6 +53,13 @@ struct Timeline {
   std::vector<double> start;
   std::vector<double> end;
   double makespan = 0;
+  // Ops that a dated fault took (Network::changes): they never end, and what
+  // waits for them never starts.
+  struct Loss {
+    std::uint32_t op;
+    std::uint32_t fault;  // index into DatedFaults::faults
+  };
+  std::vector<Loss> lost = {};
 };
 
 // How far a run is, for those who wait.
@@ -64,15 +78,15 @@ using RunWatch = std::function<void(const RunProgress&)>;
 // takes two shares). With fifo and packet every link serves one packet at a
 // time instead (link_queue_core.cc). Local and compute ops take their duration,
 // computes with memory traffic longer while transfers use that memory. Runs as
-// a model inside SimGrid's engine. Every op ends, or it is an internal error
-// that names the first ten that did not.
+// a model inside SimGrid's engine. Every op ends, is lost to a dated fault or
+// waits for one that is; else it is an internal error that names the first ten.
 Timeline RunPod(const Schedule& schedule, const Network& network,
                 const RunWatch& watch = {});
 // The same event loop drained without SimGrid: bit-equal, for trials and for
 // whatever must leave SimGrid alone.
 Timeline RunCore(const Schedule& schedule, const Network& network);
 
-// CHECKs that every op has an end.
+// CHECKs that every op has an end, is lost, or never started as others are.
 void RequireAllEnded(const Timeline& timeline);
 
 }  // namespace podsim

@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "base/check.h"
 #include "engine/core.h"
+#include "engine/dated_changes.h"
 #include "engine/event_queue.h"
 #include "engine/issue_units.h"
 #include "engine/memory_contention.h"
@@ -16,6 +18,8 @@ constexpr std::uint32_t kNone = UINT32_MAX;
 constexpr std::uint32_t kComputeEnd = UINT32_MAX;
 // .. that is the end of an issue, by chip.
 constexpr std::uint32_t kIssueEnd = UINT32_MAX - 1;
+// .. that is the next dated change of a link. The smallest of these.
+constexpr std::uint32_t kChange = UINT32_MAX - 2;
 
 // A transfer that flows on a link, by the link's volume at which it is done.
 struct Mark {
@@ -47,16 +51,22 @@ class EqualShareCore : public Core {
         successors_(schedule, network),
         issue_(schedule, network),
         memory_(schedule, network.hbm_bandwidth),
+        changes_(schedule, network),
         links_(network.links),
         rate_(network.bandwidth),
-        uniform_rate_(network.link_bandwidth.empty()) {
-    timeline_.start.assign(schedule.size(), -1);
+        uniform_rate_(network.link_bandwidth.empty() && changes_.empty()),
+        rates_(network.link_bandwidth) {
+    if (network.starts || !changes_.empty()) {
+      timeline_.start.assign(schedule.size(), -1);
+    }
     timeline_.end.assign(schedule.size(), -1);
     if (memory_.active()) weights_.resize(network.links);
     uniform_delay_ = network.link_latency.empty();
     if (uniform_delay_) {
       starts_.ClassOf(network.message_overhead + network.hop_latency);
     }
+    if (!uniform_rate_) rates_.resize(network.links, rate_);
+    PromiseChange(0);
     for (std::uint32_t op = 0; op < schedule.size(); ++op) {
       if (!successors_.Waits(op)) Start(op, 0);
     }
@@ -92,7 +102,7 @@ class EqualShareCore : public Core {
   }
 
   double RateOf(std::uint32_t link) const {
-    return uniform_rate_ ? rate_ : network_.link_bandwidth[link];
+    return uniform_rate_ ? rate_ : rates_[link];
   }
 
   auto PromiseIssue() {
@@ -110,7 +120,7 @@ class EqualShareCore : public Core {
   }
 
   void StartUp(std::uint32_t op, double now) {
-    timeline_.start[op] = now;
+    if (!timeline_.start.empty()) timeline_.start[op] = now;
     const OpId id(op);
     if (memory_.active() && memory_.Uses(op)) {
       const double end = memory_.Start(op, now);
@@ -135,6 +145,10 @@ class EqualShareCore : public Core {
     starts_.Pop();
     const OpId op(event.id);
     const std::uint32_t link_id = schedule_.route(op)[0].value();
+    if (!uniform_rate_ && rates_[link_id] == 0) [[unlikely]] {
+      Lose(event.id);
+      return;
+    }
     LinkState& link = links_[link_id];
     const double bytes = static_cast<double>(schedule_.bytes(op).value());
     if (link.active == 0) {
@@ -192,9 +206,76 @@ class EqualShareCore : public Core {
   // The link's next completion, if nobody joins before.
   void Promise(std::uint32_t id, LinkState& link) {
     ++link.version;
+    ends_.Push({EndOf(id, link), id, link.version});
+  }
+
+  double EndOf(std::uint32_t id, const LinkState& link) const {
     const double left = std::max(0.0, link.first.volume - link.volume);
-    ends_.Push(
-        {link.since + left * link.active / RateOf(id), id, link.version});
+    return link.since + left * link.active / RateOf(id);
+  }
+
+  // The next one, after the ends of its date.
+  void PromiseChange(double now) {
+    const std::vector<LinkChange>& changes = network_.changes.links;
+    if (changed_ == changes.size()) return;
+    ends_.Push({std::max(now, changes[changed_].date), kNone, kChange});
+  }
+
+  // A link gets another rate, or dies.
+  void Change(double now) {
+    const LinkChange& change = network_.changes.links[changed_];
+    const std::uint32_t id = change.link.value();
+    LinkState& link = links_[id];
+    const double end = link.active > 0 ? EndOf(id, link) : kNever;
+    if (end <= change.date * (1 + kSimultaneous)) {
+      // First who is done but for rounding.
+      ends_.Push({std::max(end, std::nextafter(now, kNever)), kNone, kChange});
+      return;
+    }
+    ++changed_;
+    PromiseChange(now);
+    ++link.version;  // what it promised does not hold any more
+    const double before = rates_[id];
+    const double after = network_.BandwidthOf(change.link) * change.factor;
+    rates_[id] = after;
+    if (link.active == 0) return;
+    const double elapsed = std::max(0.0, now - link.since);
+    link.volume += elapsed * before / link.active;
+    link.since = std::max(link.since, now);
+    if (memory_.active()) ChangeMemory(id, after - before, now);
+    if (after > 0) {
+      Promise(id, link);
+    } else {
+      LoseAll(id);
+    }
+  }
+
+  // The rate of a link on which something flows changes.
+  void ChangeMemory(std::uint32_t link_id, double change, double now) {
+    const LinkState& link = links_[link_id];
+    const OpId op(link.first.op);
+    const auto promise = [this](std::uint32_t compute, double end) {
+      ends_.Push({end, compute, kComputeEnd});
+    };
+    memory_.Change(schedule_.src(op).value(), change, now, promise);
+    memory_.Change(schedule_.dst(op).value(),
+                   change * weights_[link_id] / link.active, now, promise);
+  }
+
+  // Whatever flows on a link is lost.
+  void LoseAll(std::uint32_t link_id) {
+    LinkState& link = links_[link_id];
+    Lose(link.first.op);
+    if (link.more != kNone) {
+      for (const Mark& mark : heaps_[link.more]) Lose(mark.op);
+      heaps_[link.more].clear();
+    }
+    link.active = 0;
+    if (memory_.active()) weights_[link_id] = 0;
+  }
+
+  void Lose(std::uint32_t op) {
+    timeline_.lost.push_back(changes_.LossOf(OpId(op)));
   }
 
   void End() {
@@ -205,11 +286,19 @@ class EqualShareCore : public Core {
         if (!memory_.Holds(event.id, event.date)) return;  // it has moved
         memory_.Finish(event.id);
       }
-      Finish(event.id, event.date);
+      if (changes_.Takes(OpId(event.id), event.date)) {
+        Lose(event.id);
+      } else {
+        Finish(event.id, event.date);
+      }
       return;
     }
-    if (event.version == kIssueEnd) {
-      StartUp(issue_.End(event.id, event.date, PromiseIssue()), event.date);
+    if (event.version >= kChange) [[unlikely]] {
+      if (event.version == kIssueEnd) {
+        StartUp(issue_.End(event.id, event.date, PromiseIssue()), event.date);
+      } else {
+        Change(event.date);
+      }
       return;
     }
     LinkState& link = links_[event.id];
@@ -242,10 +331,13 @@ class EqualShareCore : public Core {
   IssueUnits issue_;
   MemoryContention memory_;
   std::vector<double> weights_;  // of the flows of a link, if memory counts
+  DatedChanges changes_;
   std::vector<LinkState> links_;
   std::vector<std::vector<Mark>> heaps_;
   double rate_;
   bool uniform_rate_;
+  std::vector<double> rates_;  // unless uniform; 0: dead
+  std::size_t changed_ = 0;    // of Network::changes
   bool uniform_delay_ = true;
   DelayQueue starts_;
   EventQueue ends_;

@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "engine/core.h"
+#include "engine/dated_changes.h"
 #include "engine/event_queue.h"
 #include "engine/issue_units.h"
 #include "engine/memory_contention.h"
@@ -16,6 +17,8 @@ constexpr std::uint32_t kNone = UINT32_MAX;
 constexpr std::uint32_t kComputeEnd = UINT32_MAX;
 // .. that is the end of an issue, by chip.
 constexpr std::uint32_t kIssueEnd = UINT32_MAX - 1;
+// .. that is the end of a service by the death of the link.
+constexpr std::uint32_t kDropped = UINT32_MAX - 2;
 
 // A packet that waits at a link, or is on its way there.
 struct Packet {
@@ -46,6 +49,7 @@ class LinkQueueCore : public Core {
         successors_(schedule, network),
         issue_(schedule, network),
         memory_(schedule, network.hbm_bandwidth),
+        changes_(schedule, network),
         links_(network.links),
         size_(network.model.kind == NetworkKind::kPacket
                   ? network.model.packet
@@ -53,6 +57,7 @@ class LinkQueueCore : public Core {
         cut_through_(network.model.cut_through) {
     timeline_.start.assign(schedule.size(), -1);
     timeline_.end.assign(schedule.size(), -1);
+    if (!changes_.empty()) lost_.resize(schedule.size());
     for (std::uint32_t op = 0; op < schedule.size(); ++op) {
       if (!successors_.Waits(op)) Start(op, 0);
     }
@@ -187,29 +192,45 @@ class LinkQueueCore : public Core {
 
   // Begins to serve a packet: the link is held until its last byte has left,
   // which is not before that byte arrived. With cut-through the packet goes on
-  // meanwhile.
+  // meanwhile. A packet that the link cannot finish goes nowhere.
   void Serve(std::uint32_t link_id, std::uint32_t id) {
     LinkQueue& link = links_[link_id];
     Packet& packet = packets_[id];
     const double begin = std::max(link.free_at, packet.head);
     const double bytes = BytesOf(packet);
-    const double end = std::max(
-        begin + bytes / network_.BandwidthOf(LinkId(link_id)), packet.tail);
+    double rate = network_.BandwidthOf(LinkId(link_id));
+    Death death;
+    if (!changes_.empty()) {
+      rate = changes_.RateAt(LinkId(link_id), begin);
+      death = changes_.OfHop(OpId(packet.op), LinkId(link_id));
+    }
+    double end =
+        rate > 0 ? std::max(begin + bytes / rate, packet.tail) : kNever;
+    const bool lost = death.Before(end);
     link.busy = true;
     link.served = packet;
     link.served.behind = id;
-    link.free_at = end;
-    ends_.Push({end, link_id, 0});
     if (memory_.active()) {
       link.rate = end > begin ? bytes / (end - begin) : 0;
       ChangeMemory(link, +1, begin);
     }
-    if (OnLastHop(packet)) {
+    if (lost) {
+      Lose(packet.op, death.fault);
+      end = std::max(begin, death.date);
+    }
+    link.free_at = end;
+    ends_.Push({end, link_id, lost ? kDropped : 0});
+    if (OnLastHop(packet) || lost) {
       packet.behind = unused_;
       unused_ = id;
     } else if (cut_through_) {
       GoOn(id, begin, end);
     }
+  }
+
+  void Lose(std::uint32_t op, std::uint32_t fault) {
+    if (!lost_[op]) timeline_.lost.push_back({.op = op, .fault = fault});
+    lost_[op] = true;
   }
 
   // A packet leaves for the next link of its route.
@@ -229,7 +250,11 @@ class LinkQueueCore : public Core {
         if (!memory_.Holds(event.id, event.date)) return;  // it has moved
         memory_.Finish(event.id);
       }
-      Finish(event.id, event.date);
+      if (changes_.Takes(OpId(event.id), event.date)) {
+        Lose(event.id, changes_.Of(OpId(event.id)).fault);
+      } else {
+        Finish(event.id, event.date);
+      }
       return;
     }
     if (event.version == kIssueEnd) {
@@ -240,21 +265,26 @@ class LinkQueueCore : public Core {
     const Packet served = link.served;
     link.busy = false;
     if (memory_.active()) ChangeMemory(link, -1, event.date);
-    const bool last = served.number + 1 == PacketsOf(served.op);
-    // The next packet of a transfer comes to its first link when this one has
-    // left it.
-    if (served.hop == 0 && !last) {
-      batch_.push_back(NewPacket(served.op, served.number + 1, event.date));
-    }
-    if (!OnLastHop(served)) {
-      if (!cut_through_) GoOn(served.behind, event.date, event.date);
-    } else if (last) {
-      Finish(served.op, event.date);
-    }
+    if (event.version != kDropped) PassOn(served, event.date);
     if (link.first == kNone) return;
     const std::uint32_t next = link.first;
     link.first = packets_[next].behind;
     Serve(event.id, next);
+  }
+
+  // A link has served a packet.
+  void PassOn(const Packet& served, double now) {
+    const bool last = served.number + 1 == PacketsOf(served.op);
+    // The next packet of a transfer comes to its first link when this one has
+    // left it.
+    if (served.hop == 0 && !last) {
+      batch_.push_back(NewPacket(served.op, served.number + 1, now));
+    }
+    if (!OnLastHop(served)) {
+      if (!cut_through_) GoOn(served.behind, now, now);
+    } else if (last) {
+      Finish(served.op, now);
+    }
   }
 
   // A packet reads memory while it leaves its source, and writes while it
@@ -287,6 +317,8 @@ class LinkQueueCore : public Core {
   Successors successors_;
   IssueUnits issue_;
   MemoryContention memory_;
+  DatedChanges changes_;
+  std::vector<bool> lost_;  // by op, if anything changes
   std::vector<LinkQueue> links_;
   std::int64_t size_;  // of a packet
   bool cut_through_;

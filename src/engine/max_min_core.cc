@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "engine/core.h"
+#include "engine/dated_changes.h"
 #include "engine/event_queue.h"
 #include "engine/issue_units.h"
 #include "engine/max_min_rates.h"
@@ -30,6 +31,7 @@ class MaxMinCore : public Core {
         successors_(schedule, network),
         issue_(schedule, network),
         memory_(schedule, network.hbm_bandwidth),
+        dated_(schedule, network),
         rates_(network) {
     timeline_.start.assign(schedule.size(), -1);
     timeline_.end.assign(schedule.size(), -1);
@@ -47,7 +49,8 @@ class MaxMinCore : public Core {
   bool empty() const override { return next_ == kNever; }
   double next() const override { return next_; }
 
-  // All events of one date: ends first, then the transfers that begin to flow;
+  // All events of one date: ends first, then the transfers that begin to flow,
+  // at the rates that the links have from this date on;
   // what they start may be due at once.
   void Step() override {
     const double now = next_;
@@ -57,6 +60,7 @@ class MaxMinCore : public Core {
     for (bool again = true; again;) {
       again = EndFlows(due);
       again |= EndComputes(due);
+      again |= ChangeLinks(due);
       again |= BeginFlows(due);
       changed |= again;
     }
@@ -144,10 +148,45 @@ class MaxMinCore : public Core {
         if (!memory_.Holds(event.id, event.date)) continue;  // it has moved
         memory_.Finish(event.id);
       }
-      Finish(event.id, event.date);
       ended = true;
+      if (dated_.Takes(OpId(event.id), event.date)) {
+        Lose(event.id);
+      } else {
+        Finish(event.id, event.date);
+      }
     }
     return ended;
+  }
+
+  // Dated faults. What flows over something that dies is lost.
+  bool ChangeLinks(double due) {
+    const auto& [faults, links, chips] = network_.changes;
+    bool changed = false, dies = false;
+    for (; links_changed_ < links.size(); ++links_changed_) {
+      const LinkChange& change = links[links_changed_];
+      if (change.date > due) break;
+      rates_.SetBandwidth(change.link,
+                          network_.BandwidthOf(change.link) * change.factor);
+      changed = true;
+      dies |= change.factor == 0;
+    }
+    for (; chips_dead_ < chips.size(); ++chips_dead_) {
+      if (chips[chips_dead_].date > due) break;
+      changed = dies = true;
+    }
+    for (std::uint32_t flow = 0; dies && flow < flows_.size(); ++flow) {
+      const std::uint32_t op = flows_[flow].op;
+      if (rates_.rate(flow) == 0 || !dated_.Of(OpId(op)).By(now_)) continue;
+      rates_.Remove(flow);
+      ends_.Set(flow, -kNever);
+      ends_.Pop();
+      Lose(op);
+    }
+    return changed;
+  }
+
+  void Lose(std::uint32_t op) {
+    timeline_.lost.push_back(dated_.LossOf(OpId(op)));
   }
 
   bool BeginFlows(double due) {
@@ -155,6 +194,10 @@ class MaxMinCore : public Core {
     while (!starts_.empty() && starts_.top().date <= due) {
       const std::uint32_t op = starts_.top().id;
       starts_.Pop();
+      if (!dated_.empty() && dated_.Of(OpId(op)).By(now_)) {
+        Lose(op);
+        continue;
+      }
       const std::uint32_t flow = rates_.Add(schedule_.route(OpId(op)));
       if (flow >= flows_.size()) flows_.resize(flow + 1);
       flows_[flow] = {
@@ -202,7 +245,15 @@ class MaxMinCore : public Core {
     if (!starts_.empty()) next_ = std::min(next_, starts_.top().date);
     if (!computes_.empty()) next_ = std::min(next_, computes_.top().date);
     if (!ends_.empty()) next_ = std::min(next_, ends_.date());
-    if (next_ != kNever) next_ = std::max(next_, now_);
+    if (next_ == kNever) return;
+    const auto& [faults, links, chips] = network_.changes;
+    if (links_changed_ < links.size()) {
+      next_ = std::min(next_, links[links_changed_].date);
+    }
+    if (chips_dead_ < chips.size()) {
+      next_ = std::min(next_, chips[chips_dead_].date);
+    }
+    next_ = std::max(next_, now_);
   }
 
   const Schedule& schedule_;
@@ -213,6 +264,8 @@ class MaxMinCore : public Core {
   std::vector<double> traffic_;  // bytes/s by chip, if memory counts
   EventQueue starts_;
   EventQueue computes_;  // their ends, and those of issues
+  DatedChanges dated_;
+  std::size_t links_changed_ = 0, chips_dead_ = 0;  // of Network::changes
   MaxMinRates rates_;
   std::vector<Flow> flows_;  // as numbered by rates_
   MovableQueue ends_;        // of flows

@@ -3,6 +3,7 @@
 #include <xbt/log.h>
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <simgrid/kernel/Timer.hpp>
 #include <simgrid/kernel/resource/NetworkModelIntf.hpp>
 #include <simgrid/kernel/routing/NetPoint.hpp>
@@ -17,6 +18,7 @@
 #include "base/error.h"
 #include "base/forked.h"
 #include "engine/core.h"
+#include "engine/dated_changes.h"
 #include "engine/issue_units.h"
 #include "engine/pod_model.h"
 
@@ -56,7 +58,8 @@ class ReferenceRun {
       : schedule_(schedule),
         network_(network),
         successors_(schedule, network),
-        issue_(schedule, network) {
+        issue_(schedule, network),
+        changes_(schedule, network) {
     timeline_.start.assign(schedule.size(), -1);
     timeline_.end.assign(schedule.size(), -1);
   }
@@ -83,6 +86,10 @@ class ReferenceRun {
     BuildPlatform();
     sg4::Activity::on_completion_cb(
         [this](const sg4::Activity& activity) { Collect(activity); });
+    for (const LinkChange& change : network_.changes.links) {
+      simgrid::kernel::timer::Timer::set(change.date * kMicro,
+                                         [this, change] { Change(change); });
+    }
     for (std::uint32_t op = 0; op < schedule_.size(); ++op) {
       if (!successors_.Waits(op)) Start(op);
     }
@@ -110,6 +117,7 @@ class ReferenceRun {
           zone->create_link("link " + std::to_string(id),
                             network_.BandwidthOf(LinkId(id)) / kMicro);
       link->seal();
+      links_.push_back(link);
       zone_->links.push_back(link->get_impl());
     }
     zone->get_network_model()->set_lat_factor_cb(
@@ -135,16 +143,26 @@ class ReferenceRun {
     };
   }
 
+  // By a timer, as events of SimGrid's profiles do not keep a run alive.
+  void Change(const LinkChange& change) {
+    sg4::Link* link = links_[change.link.value()];
+    if (change.factor == 0) {
+      link->turn_off();
+    } else {
+      link->set_bandwidth(network_.BandwidthOf(change.link) * change.factor /
+                          kMicro);
+    }
+  }
+
   void StartUp(std::uint32_t op) {
     const OpId id(op);
-    timeline_.start[op] = sg4::Engine::get_clock() / kMicro;
+    const double now = sg4::Engine::get_clock() / kMicro;
+    timeline_.start[op] = now;
+    if (changes_.Takes(id, now)) return;  // would fail at once
     if (schedule_.kind(id) != OpKind::kTransfer) {
       const double duration = schedule_.duration(id).value() * kMicro;
       simgrid::kernel::timer::Timer::set(sg4::Engine::get_clock() + duration,
-                                         [this, op] {
-                                           ended_.push_back(op);
-                                           Release();
-                                         });
+                                         [this, op] { EndCompute(op); });
       return;
     }
     start_up_ = network_.message_overhead;
@@ -162,9 +180,16 @@ class ReferenceRun {
     flying_.push_back(comm);
   }
 
+  void EndCompute(std::uint32_t op) {
+    if (changes_.Takes(OpId(op), sg4::Engine::get_clock() / kMicro)) return;
+    ended_.push_back(op);
+    Release();
+  }
+
   void Collect(const sg4::Activity& activity) {
     const auto* comm = dynamic_cast<const sg4::Comm*>(&activity);
     if (comm == nullptr) return;
+    if (activity.get_state() == sg4::Activity::State::FAILED) return;
     const auto tag = reinterpret_cast<std::uintptr_t>(comm->get_data<void>());
     if (tag == 0) return;
     ended_.push_back(static_cast<std::uint32_t>(tag - 1));
@@ -192,9 +217,11 @@ class ReferenceRun {
   const Network& network_;
   Successors successors_;
   IssueUnits issue_;
+  DatedChanges changes_;
   Timeline timeline_;
   RouteZone* zone_ = nullptr;
   std::vector<sg4::Host*> senders_, receivers_;
+  std::vector<sg4::Link*> links_;
   double start_up_ = 0;  // microseconds, of the transfer being started
   std::vector<std::uint32_t> ended_;
   std::vector<sg4::CommPtr> flying_;
@@ -227,15 +254,50 @@ Timeline Unpack(const std::string& bytes) {
   return timeline;
 }
 
+// A flow never outruns the slowest link that it found when it began; NICs have
+// no chips.
+void RequireFollowable(const Network& network) {
+  if (!network.changes.chips.empty() && network.first_port < network.links) {
+    const std::uint32_t fault = network.changes.chips[0].fault;
+    throw InputError(network.changes.faults[fault].where,
+                     "stock SimGrid cannot tell the messages of a chip from "
+                     "others over the NIC of its host; use --engine pod");
+  }
+  std::map<LinkId, double> factor;
+  for (const LinkChange& change : network.changes.links) {
+    double& now = factor.try_emplace(change.link, 1).first->second;
+    if (change.factor > now) {
+      const DatedFault& fault = network.changes.faults[change.fault];
+      throw InputError(fault.where,
+                       "stock SimGrid cannot follow a link that becomes faster "
+                       "again while something flows; use --engine pod");
+    }
+    now = change.factor;
+  }
+}
+
+// What began and did not end has lost a link or its chip.
+void AddLosses(const Schedule& schedule, const Network& network,
+               Timeline& timeline) {
+  const DatedChanges changes(schedule, network);
+  if (changes.empty()) return;
+  for (std::uint32_t op = 0; op < schedule.size(); ++op) {
+    if (timeline.start[op] < 0 || timeline.end[op] >= 0) continue;
+    timeline.lost.push_back(changes.LossOf(OpId(op)));
+  }
+}
+
 }  // namespace
 
 Timeline RunReference(const Schedule& schedule, const Network& network) {
+  RequireFollowable(network);
   CHECK(!SimGridIsRunning()) << "RunReference after RunPod in one process";
   const ForkedResult result =
       RunForked([&] { return Pack(ReferenceRun(schedule, network).Run()); });
   if (!result.ok) throw InputError("--engine reference", result.failure);
-  const Timeline timeline = Unpack(result.output);
+  Timeline timeline = Unpack(result.output);
   CHECK(timeline.end.size() == schedule.size());
+  AddLosses(schedule, network, timeline);
   RequireAllEnded(timeline);
   return timeline;
 }

@@ -16,7 +16,7 @@ inline constexpr std::uint32_t kMostReferenceTransfers = 60'000;
 //
 // SimGrid can be configured once per process, so this runs in a forked child
 // and must be called before RunPod in the parent (CHECK). Throws InputError
-// when the child dies.
+// when the child dies, and for links that get faster at a date.
 Timeline RunReference(const Schedule& schedule, const Network& network);
 
 }  // namespace podsim

@@ -34,10 +34,12 @@ std::vector<LinkUse> MeasureLinks(const Schedule& schedule,
   std::optional<FoldedGrid> grid;
   if (fold) grid.emplace(topology, *fold);
   std::vector<std::int64_t> bytes(network.links);
-  // A link that several hops share max-min fairly may flow below its rate: then
-  // its busy time is when anything flows.
+  // A link that several hops share max-min fairly may flow below its rate, and
+  // one that is slow from a date on does: then its busy time is when anything
+  // flows, or queues.
   const bool at_full_rate =
-      schedule.one_hop() || network.model.kind != NetworkKind::kFluid;
+      network.changes.empty() &&
+      (schedule.one_hop() || network.model.kind != NetworkKind::kFluid);
   std::vector<std::vector<Interval>> flows(at_full_rate ? 0 : network.links);
   for (std::uint32_t id = 0; id < schedule.size(); ++id) {
     const OpId op(id);

@@ -139,7 +139,8 @@ std::optional<double> TryTime(const LoweredCollective& lowered,
     fluid.network = {};
     if (options.fold == FoldMode::kOn) fluid.fold = FoldMode::kAuto;
     const bool pads = options.fold == FoldMode::kOn;
-    const FoldChoice choice = ChooseFold(lowered, slice, fluid, "");
+    const FoldChoice choice =
+        ChooseFold(lowered, WithoutDatedFaults(slice), fluid, "");
     if (!choice.fold && !pads) return std::nullopt;
   }
   if (const auto exact = ClosedForm(lowered.spec, lowered.collective, slice)) {
@@ -328,6 +329,10 @@ FoldChoice ChooseFold(const LoweredCollective& lowered, const Slice& slice,
     choice.reason = "--network " + ToText(options.network) +
                     " serves what arrives at once in the order of the ops, "
                     "which differs from chip to chip";
+    if (mode == FoldMode::kAuto) return choice;
+  } else if (!topology.dated().empty()) {
+    choice.reason = "a fault has a date (" + topology.dated().faults[0].text +
+                    "), after which links differ or are dead";
     if (mode == FoldMode::kAuto) return choice;
   } else if (lowered.program) {
     choice.fold = FoldOf(*lowered.program, topology);

@@ -7,6 +7,7 @@
 #include "base/parse_units.h"
 #include "base/text.h"
 #include "engine/reference.h"
+#include "sim/lost_ops.h"
 #include "sim/memory_guard.h"
 
 namespace podsim {
@@ -55,10 +56,8 @@ void RequireFewPackets(const Schedule& schedule, const SimOptions& options) {
                 "--network packet", remedy, kBytesPerPacket);
 }
 
-}  // namespace
-
-Timeline RunEngine(const Schedule& schedule, const Network& network,
-                   const SimOptions& options) {
+Timeline Run(const Schedule& schedule, const Network& network,
+             const SimOptions& options) {
   CHECK(options.engine != EngineKind::kBound);
   const NetworkKind kind = options.network.kind;
   if (options.engine == EngineKind::kReference && kind != NetworkKind::kFluid) {
@@ -92,6 +91,15 @@ Timeline RunEngine(const Schedule& schedule, const Network& network,
                      "the collectives sync, or use --engine pod");
   }
   return RunReference(schedule, network);
+}
+
+}  // namespace
+
+Timeline RunEngine(const Schedule& schedule, const Network& network,
+                   const Topology& topology, const SimOptions& options) {
+  Timeline timeline = Run(schedule, network, options);
+  RequireNoneLost(schedule, network, timeline, topology);
+  return timeline;
 }
 
 }  // namespace podsim

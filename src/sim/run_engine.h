@@ -9,9 +9,11 @@ namespace podsim {
 // Runs the engine that the options name (not `bound`). Throws InputError when
 // the reference engine is asked for more transfers than it can do in reasonable
 // time, unless forced, or another network than fluid; when the network does not
-// serve the schedule (fifo: several hops) or packets are too many.
+// serve the schedule (fifo: several hops) or packets are too many; when dated
+// faults do what the reference engine cannot follow. Throws LostOps when ops
+// are lost to them, named as in `topology`.
 Timeline RunEngine(const Schedule& schedule, const Network& network,
-                   const SimOptions& options);
+                   const Topology& topology, const SimOptions& options);
 
 }  // namespace podsim
 

@@ -12,6 +12,7 @@
 #include "schedule/instantiate.h"
 #include "schedule/placement.h"
 #include "sim/link_use.h"
+#include "sim/lost_ops.h"
 #include "sim/lower_collective.h"
 #include "sim/memory_guard.h"
 #include "sim/run_engine.h"
@@ -75,18 +76,21 @@ void Simulate(LoweredCollective& lowered, const Slice& slice,
   SetTraffic(schedule, slice, choice.fold, point);
   // Where a formula is exact no two transfers are at a link at once, so that
   // all networks agree, but for packets that wait to be complete.
-  if (schedule.one_hop() || options.network.cut_through) {
+  if (slice.topology.dated().empty() &&
+      (schedule.one_hop() || options.network.cut_through)) {
     if (const auto closed = ClosedForm(lowered.spec, padded, slice)) {
       point.closed_form_s = closed->value();
     }
   }
   const PhaseTimer timer(times.engine);
-  Network network = choice.fold ? MakeNetwork(slice, grid) : MakeNetwork(slice);
-  network.model = options.network;
   const bool empty = schedule.size() == 0;
   const double launch =
       empty ? 0.0 : slice.parameters.collective_launch.value();
-  Timeline timeline = RunEngine(schedule, network, options);
+  Network network = choice.fold ? MakeNetwork(slice, grid)
+                                : MakeNetwork(slice, Seconds(launch));
+  network.model = options.network;
+  network.starts = record != nullptr || options.links;
+  Timeline timeline = RunEngine(schedule, network, slice.topology, options);
   const double time = timeline.makespan + launch;
   const bool divides =
       lowered.collective.payload.value() % point.group_size == 0;
@@ -150,13 +154,15 @@ Point SimulatePoint(Point point, const Collective& collective,
     lowered = LowerCollective(collective, slice, lowering, where, options);
   }
   point.lowering = ToText(lowered->spec, collective, slice.topology);
-  if (lowered->runner_up) {
+  // Its time, too, is that of the slice without dated faults.
+  if (lowered->runner_up && slice.topology.dated().empty()) {
     point.runner_up = ToText(*lowered->runner_up, collective, slice.topology);
     point.runner_up_s = lowered->runner_up_s;
   }
   AddComputeBound(lowered->spec, point);
   if (bound_only) {
     point.transfers = CountTransfers(*lowered, slice.topology);
+    if (!slice.topology.dated().empty()) return point;
     if (const auto closed = ClosedForm(lowered->spec, collective, slice)) {
       point.closed_form_s = closed->value();
     }
@@ -272,8 +278,12 @@ Comparison CompareLowerings(const Collective& collective, const Slice& slice,
       comparison.not_applicable.push_back({spec.name, *reason});
       continue;
     }
-    comparison.points.push_back(SimulatePoint(
-        bounds, collective, slice, spec, spec.name, options, times, nullptr));
+    try {
+      comparison.points.push_back(SimulatePoint(
+          bounds, collective, slice, spec, spec.name, options, times, nullptr));
+    } catch (const LostOps& lost) {
+      comparison.not_applicable.push_back({spec.name, lost.summary});
+    }
   }
   if (comparison.points.empty() && options.engine == EngineKind::kBound) {
     comparison.points.push_back(SimulatePoint(bounds, collective, slice,

@@ -120,12 +120,13 @@ ScheduleResult SimulateSchedule(const ScheduleFile& file,
     return result;
   }
   const PhaseTimer timer(times.engine);
-  Network network = MakeNetwork(file.slice);
-  network.model = options.network;
-  Timeline timeline = RunEngine(file.schedule, network, options);
   const double launch = file.schedule.size() > 0
                             ? file.slice.parameters.collective_launch.value()
                             : 0.0;
+  Network network = MakeNetwork(file.slice, Seconds(launch));
+  network.model = options.network;
+  Timeline timeline =
+      RunEngine(file.schedule, network, file.slice.topology, options);
   const double time = timeline.makespan + launch;
   const bool divides =
       point.group_size == 0 || point.payload_bytes % point.group_size == 0;

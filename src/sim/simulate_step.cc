@@ -55,7 +55,7 @@ LoweredStep LowerStep(const Workload& workload, const SimOptions& options) {
       periods[a] = std::max(periods[a], choice.fold->periods[a]);
     }
   }
-  if (!topology.uniform()) return step;
+  if (!topology.uniform() || !topology.dated().empty()) return step;
   step.fold.periods = periods;
   step.folded = FoldsAnything(topology, step.fold);
   return step;
@@ -108,8 +108,10 @@ class StepSimulation {
   }
 
  private:
-  // Each distinct collective alone: lowering, bounds, proof, time.
+  // Each distinct collective alone: lowering, bounds, proof, time. Dated faults
+  // are left out, as their dates are those of the step.
   void DescribeCollectives(StepResult& result) {
+    const Slice slice = WithoutDatedFaults(slice_);
     std::vector<Verdict> verdicts;
     SimOptions options = options_;
     options.links = false;
@@ -126,7 +128,7 @@ class StepSimulation {
       entry.id = op.id;
       entry.executions = counts_[k];
       entry.async = op.async;
-      entry.alone = SimulateCollective(*op.collective, slice_, op.lowering,
+      entry.alone = SimulateCollective(*op.collective, slice, op.lowering,
                                        op.lowering_where, options, times_);
       verdicts.push_back(entry.alone.verified);
       result.collectives.push_back(std::move(entry));
@@ -196,10 +198,11 @@ class StepSimulation {
     }
     if (step_.folded) result.fold = step_.fold.periods;
     const PhaseTimer timer(times_.engine);
-    Network network =
-        step_.folded ? MakeNetwork(slice_, grid) : MakeNetwork(slice_);
+    Network network = step_.folded ? MakeNetwork(slice_, grid)
+                                   : MakeNetwork(slice_, /*launch=*/Seconds(0));
     network.model = options_.network;
-    Timeline timeline = RunEngine(compiled.schedule, network, options_);
+    Timeline timeline =
+        RunEngine(compiled.schedule, network, slice_.topology, options_);
     Account(compiled, timeline, grid, result);
     result.critical_path = CriticalPath(compiled, timeline);
     const auto fold = step_.folded ? std::optional(step_.fold) : std::nullopt;

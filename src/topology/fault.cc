@@ -1,5 +1,6 @@
 #include "topology/fault.h"
 
+#include <algorithm>
 #include <set>
 
 #include "base/error.h"
@@ -13,6 +14,7 @@ struct Fault {
   std::string target;  // "1,2,3:x+" or "1,2,3"
   bool oneway = false;
   std::optional<double> rate;  // fraction of the rate that is left
+  std::optional<double> date;  // seconds
 };
 
 std::string Bounds(const Topology& topology) {
@@ -42,12 +44,9 @@ Fault ParseFault(const std::string& text, const std::string& where) {
   Fault fault;
   std::string rest = text;
   if (const auto at = rest.find('@'); at != std::string::npos) {
-    ParseDuration(std::string_view(rest).substr(at + 1), where);
-    throw InputError(where,
-                     "\"" + text +
-                         "\" has a date; this version knows "
-                         "faults that hold from the start only, remove \"" +
-                         rest.substr(at) + "\"");
+    fault.date =
+        ParseDuration(std::string_view(rest).substr(at + 1), where).value();
+    rest.resize(at);
   }
   if (const auto equals = rest.find('='); equals != std::string::npos) {
     if (rest.ends_with(":oneway")) {
@@ -86,11 +85,41 @@ Fault ParseFault(const std::string& text, const std::string& where) {
 }
 
 void Damage(LinkId link, const Fault& fault, Topology& topology) {
-  if (fault.rate) {
+  if (fault.date) {
+    DatedFaults& dated = topology.dated();
+    dated.links.push_back(
+        {.date = *fault.date,
+         .link = link,
+         .factor = fault.rate.value_or(0),
+         .fault = static_cast<std::uint32_t>(dated.faults.size() - 1)});
+  } else if (fault.rate) {
     topology.Degrade(link, *fault.rate);
   } else {
     topology.Kill(link);
   }
+}
+
+void Damage(ChipId chip, const Fault& fault, Topology& topology) {
+  if (!fault.date) {
+    topology.Kill(chip);
+    return;
+  }
+  DatedFaults& dated = topology.dated();
+  dated.chips.push_back(
+      {.date = *fault.date,
+       .chip = chip,
+       .fault = static_cast<std::uint32_t>(dated.faults.size() - 1)});
+  topology.ForEachLiveLinkFrom(chip, [&](LinkId link) {
+    Damage(link, fault, topology);
+    Damage(topology.Reverse(link), fault, topology);
+  });
+}
+
+[[noreturn]] void FailDead(const DatedFault& fault, const std::string& what,
+                           const std::string& since) {
+  throw InputError(fault.where, what + " is dead " + since + ", \"" +
+                                    fault.text +
+                                    "\" comes too late; remove one of the two");
 }
 
 }  // namespace
@@ -98,6 +127,12 @@ void Damage(LinkId link, const Fault& fault, Topology& topology) {
 void ApplyFault(const std::string& text, const std::string& where,
                 Topology& topology) {
   const Fault fault = ParseFault(text, where);
+  if (fault.date) {
+    topology.dated().faults.push_back({.text = text,
+                                       .where = where,
+                                       .date = *fault.date,
+                                       .is_chip = fault.is_chip});
+  }
   if (fault.is_chip) {
     const auto chip = topology.FindChip(fault.target);
     if (!chip) {
@@ -105,7 +140,7 @@ void ApplyFault(const std::string& text, const std::string& where,
                                   "\" in this slice; expected " +
                                   Bounds(topology));
     }
-    topology.Kill(*chip);
+    Damage(*chip, fault, topology);
     return;
   }
   const auto link = topology.FindLink(fault.target);
@@ -118,22 +153,51 @@ void ApplyFault(const std::string& text, const std::string& where,
   if (!fault.oneway) Damage(topology.Reverse(*link), fault, topology);
 }
 
+void SettleDatedFaults(Topology& topology) {
+  DatedFaults& dated = topology.dated();
+  const auto by_date = [](const auto& a, const auto& b) {
+    return a.date < b.date;
+  };
+  std::stable_sort(dated.links.begin(), dated.links.end(), by_date);
+  std::stable_sort(dated.chips.begin(), dated.chips.end(), by_date);
+  for (const ChipDeath& death : dated.chips) {
+    if (topology.Live(death.chip)) continue;
+    FailDead(dated.faults[death.fault],
+             "chip (" + topology.NameOf(death.chip) + ")", "from the start");
+  }
+  std::set<LinkId> dying;
+  std::vector<LinkChange> changes;
+  for (const LinkChange& change : dated.links) {
+    const DatedFault& fault = dated.faults[change.fault];
+    const std::string link = "link " + topology.NameOf(change.link);
+    const bool live = topology.Live(change.link);
+    if (!live && !fault.is_chip) FailDead(fault, link, "from the start");
+    const bool again = dying.count(change.link) > 0;
+    if (again && change.factor > 0) FailDead(fault, link, "by then");
+    if (change.factor == 0) dying.insert(change.link);
+    if (live && !again) changes.push_back(change);
+  }
+  dated.links = std::move(changes);
+}
+
 std::optional<std::vector<std::string>> FaultsOfEach(const std::string& text,
                                                      const Topology& topology) {
   std::vector<std::string> faults;
-  if (text == "each-chip") {
+  const auto at = std::min(text.find('@'), text.size());
+  const std::string what = text.substr(0, at), date = text.substr(at);
+  if (what == "each-chip") {
     for (int id = 0; id < topology.chips(); ++id) {
       if (!topology.Live(ChipId(id))) continue;
-      faults.push_back("chip:" + topology.NameOf(ChipId(id)));
+      faults.push_back("chip:" + topology.NameOf(ChipId(id)) + date);
     }
     return faults;
   }
-  if (text != "each-cable") return std::nullopt;
+  if (what != "each-cable") return std::nullopt;
   std::set<LinkId> seen;
   topology.ForEachLiveLink([&](LinkId link) {
     seen.insert(link);
     if (seen.count(topology.Reverse(link)) > 0) return;
-    faults.push_back("link:" + topology.NameOf(link));
+    faults.push_back("link:" + topology.NameOf(link) + date);
   });
   return faults;
 }

@@ -287,8 +287,15 @@ Slice MakeSlice(const SliceRequest& request) {
   for (const std::string& fault : request.faults) {
     ApplyFault(fault, "--fault " + fault, slice.topology);
   }
+  SettleDatedFaults(slice.topology);
   RequireConnected(slice.topology, request.spec);
   return slice;
+}
+
+Slice WithoutDatedFaults(const Slice& slice) {
+  Slice before = slice;
+  before.topology.dated() = {};
+  return before;
 }
 
 }  // namespace podsim

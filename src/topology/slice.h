@@ -43,6 +43,9 @@ struct Slice {
 // other.
 Slice MakeSlice(const SliceRequest& request);
 
+// The slice as it is before anything happens to it.
+Slice WithoutDatedFaults(const Slice& slice);
+
 // A podsim-topology/1 file (topology_json.cc).
 Slice ReadTopologyFile(const SliceRequest& request);
 

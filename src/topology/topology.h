@@ -10,6 +10,7 @@
 
 #include "base/ids.h"
 #include "base/units.h"
+#include "topology/dated_faults.h"
 
 namespace podsim {
 
@@ -124,6 +125,9 @@ class Topology {
   bool healthy() const { return overrides_.empty() && dead_chips_.empty(); }
   // All links equal: healthy, and no cable of its own speed.
   bool uniform() const;
+  // Faults that hold from a date on change nothing else that is asked here.
+  const DatedFaults& dated() const { return dated_; }
+  DatedFaults& dated() { return dated_; }
   BytesPerSecond base_bandwidth() const { return bandwidth_; }
   Seconds base_latency() const { return latency_; }
 
@@ -173,6 +177,7 @@ class Topology {
   // Rate factor of links that are not as built; 0: dead.
   std::unordered_map<std::uint32_t, double> overrides_;
   std::unordered_map<std::uint32_t, bool> dead_chips_;
+  DatedFaults dated_;
 };
 
 // Live links, one way.

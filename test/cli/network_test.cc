@@ -42,6 +42,21 @@ TEST_CASE("compare on fifo names those that send over several hops", "[cli]") {
   CHECK(named);
 }
 
+TEST_CASE("compare goes on where a lowering loses transfers", "[cli]") {
+  const ordered_json result = PodsimJson(
+      Words("compare all-gather --slice ideal:4 --bytes 4000B --json - "
+            "--fault link:0:x+:oneway@15ns"));
+  CHECK(result["points"][0]["lowering"] == "ring-split");
+  bool named = false;
+  for (const ordered_json& entry : result["not_applicable"]) {
+    named |= entry["lowering"] == "ring" &&
+             entry["reason"] ==
+                 "the run loses 1 transfer to \"link:0:x+:oneway@15ns\" at "
+                 "15ns, and 2 ops that waited for them never ran";
+  }
+  CHECK(named);
+}
+
 TEST_CASE("a workload runs in every network", "[cli]") {
   const ordered_json fluid = PodsimJson(
       Words("simulate workloads/fsdp_two_layers.json --json -"))["points"][0];

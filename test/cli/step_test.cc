@@ -153,6 +153,52 @@ TEST_CASE("a chip that is early waits for the others, and that is idle time",
   CheckSeconds(step["collectives"][1]["exposed_s"], 21 * kMicro);
 }
 
+TEST_CASE("the date of a fault counts from the start of the step", "[cli]") {
+  // A compute of 10 us, then 1 MB each way: 1 + 10 us. The cable is half as
+  // fast from 16 us on: half of the bytes take 10 us. Alone a collective knows
+  // nothing of it.
+  const ordered_json step =
+      Step("ideal:2",
+           Compute("c", "10us") + "," +
+               Sum("gather", "all-gather", "2MB", "x", "line"),
+           kOneMicrosecond, "--fault link:0:x+=50%@16us");
+  CheckSeconds(step["makespan_s"], (10 + 1 + 5 + 10) * kMicro);
+  CheckSeconds(step["lower_bound_s"], (10 + 11) * kMicro);
+  CheckSeconds(step["collectives"][0]["time_s"], 11 * kMicro);
+  CHECK(step["fold"].is_null());
+}
+
+TEST_CASE("the date of a fault of a collective counts the launch too",
+          "[cli]") {
+  // 5 us of launch, 1 us of latency, 5 us at full rate, 10 us at half of it.
+  const ordered_json point = PodsimJson(
+      Words("collective all-gather --slice ideal:2 --bytes 2MB --lowering line "
+            "--set collective.launch=5us --set ici.hop_latency=1us "
+            "--fault link:0:x+=50%@11us --json -"))["points"][0];
+  CheckSeconds(point["time_s"], (5 + 1 + 5 + 10) * kMicro);
+  CheckSeconds(point["lower_bound_s"], 11 * kMicro);
+  CHECK(point["closed_form_s"].is_null());
+  CHECK(point["fold"].is_null());
+}
+
+TEST_CASE("auto does not know what will happen", "[cli]") {
+  const auto point = [](const std::string& flags) {
+    return PodsimJson(
+        Words("collective all-reduce --slice v5e:4x4 --bytes 1MiB --json - " +
+              flags))["points"][0];
+  };
+  const ordered_json before = point("");
+  const ordered_json dated = point("--fault link:0,0:x+=10%@5us");
+  CHECK(dated["lowering"] == before["lowering"]);
+  CHECK(dated["lower_bound_s"] == before["lower_bound_s"]);
+  CHECK(dated["time_s"] > before["time_s"]);
+  CHECK(before.contains("runner_up"));
+  CHECK(!dated.contains("runner_up"));
+  // After the end it changes nothing.
+  CheckSeconds(point("--fault link:0,0:x+@1s")["time_s"],
+               before["time_s"].get<double>());
+}
+
 TEST_CASE("on a line the ends finish last, and the next op starts where it can",
           "[cli]") {
   // All-gather on a line of n = 5 chips, step u = alpha + S/(nB) = 1 + 10 us.

@@ -6,6 +6,7 @@
 
 #include "engine/core.h"
 #include "engine/engine.h"
+#include "test/support/changes.h"
 #include "test/support/lowered.h"
 #include "test/support/random_dag.h"
 
@@ -41,7 +42,7 @@ class NaiveSimulator {
 
  private:
   using Number = long double;
-  enum class State { kWaiting, kStarting, kFlowing, kDone };
+  enum class State { kWaiting, kStarting, kFlowing, kDone, kLost };
   struct Op {
     State state = State::kWaiting;
     Number start = -1, end = -1;
@@ -52,7 +53,21 @@ class NaiveSimulator {
 
   bool Due(Number date) const { return date <= now_ * (1 + Number{1e-12}); }
 
-  // Everything that happens at this date. False once all ops are done.
+  // Of a link now, by the dated faults so far.
+  double FactorOf(LinkId link) const {
+    double factor = 1;
+    for (const LinkChange& change : network_.changes.links) {
+      if (change.link == link && Due(change.date)) factor = change.factor;
+    }
+    return factor;
+  }
+  bool IsDead(std::uint32_t id) const {
+    const auto route = schedule_.route(OpId(id));
+    return std::any_of(route.begin(), route.end(),
+                       [&](LinkId link) { return FactorOf(link) == 0; });
+  }
+
+  // Everything that happens at this date. False once all ops are done or lost.
   bool Settle() {
     bool again = true;
     while (again) {
@@ -63,8 +78,9 @@ class NaiveSimulator {
         again |= ops_[id].state != before;
       }
     }
-    return std::any_of(ops_.begin(), ops_.end(),
-                       [](const Op& op) { return op.state != State::kDone; });
+    return std::any_of(ops_.begin(), ops_.end(), [](const Op& op) {
+      return op.state == State::kStarting || op.state == State::kFlowing;
+    });
   }
 
   void Update(std::uint32_t id) {
@@ -87,6 +103,9 @@ class NaiveSimulator {
       for (const LinkId link : schedule_.route(OpId(id))) {
         op.due += network_.LatencyOf(link);
       }
+    } else if (op.state == State::kStarting && Due(op.due) && moves &&
+               IsDead(id)) {
+      op.state = State::kLost;
     } else if (op.state == State::kStarting && Due(op.due)) {
       op.state = moves && op.left > 0 ? State::kFlowing : State::kDone;
       op.end = op.due;
@@ -95,6 +114,9 @@ class NaiveSimulator {
                Due(now_ + op.left / op.rate)) {
       op.state = State::kDone;
       op.end = now_;
+    } else if (op.state == State::kFlowing && IsDead(id)) {
+      op.state = State::kLost;
+      op.end = -1;
     }
   }
 
@@ -108,6 +130,9 @@ class NaiveSimulator {
       if (date && (!next || *date < *next)) next = date;
     }
     REQUIRE(next.has_value());
+    for (const LinkChange& change : network_.changes.links) {
+      if (!Due(change.date)) next = std::min<Number>(*next, change.date);
+    }
     for (Op& op : ops_) {
       if (op.state == State::kFlowing) op.left -= op.rate * (*next - now_);
     }
@@ -123,7 +148,7 @@ class NaiveSimulator {
       if (ops_[id].state != State::kFlowing) continue;
       unfrozen.push_back(id);
       for (const LinkId link : schedule_.route(OpId(id))) {
-        free[link.value()] = network_.BandwidthOf(link);
+        free[link.value()] = network_.BandwidthOf(link) * FactorOf(link);
         shares[link.value()] += 1;
       }
     }
@@ -218,6 +243,23 @@ TEST_CASE("the engine equals the naive simulator on random routes",
     CompareDates(RunPod(dag.schedule, dag.network),
                  NaiveSimulator(dag.schedule, dag.network).Run());
   }
+}
+
+TEST_CASE("the engine equals the naive simulator with dated faults",
+          "[engine][oracle][fault]") {
+  std::size_t lost = 0;
+  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+    CAPTURE(seed);
+    Random random(22'000'000 + seed);
+    RandomDag dag = MakeRandomDag(random, seed % 2 == 0 ? 1 : random.Int(2, 6));
+    AddRandomChanges(random, RunPod(dag.schedule, dag.network).makespan,
+                     /*only_slower=*/false, dag.network);
+    dag.network.changes.chips.clear();
+    const Timeline timeline = RunPod(dag.schedule, dag.network);
+    CompareDates(timeline, NaiveSimulator(dag.schedule, dag.network).Run());
+    lost += timeline.lost.size();
+  }
+  CHECK(lost > 3000);
 }
 
 TEST_CASE("the engine equals the naive simulator on lowered collectives",

@@ -39,6 +39,9 @@ TEST_CASE("each-cable and each-chip are a point per fault of the slice",
       "all-gather slice=ideal:3x2:wrap=x bytes=1 lowering=auto fault=";
   // Three cables around each of two rings, and three between them.
   CHECK(RequestsOf(head + R"("each-cable")").size() == 9);
+  CHECK(RequestsOf(head + R"("each-chip@5us")")
+            .at(1)
+            .ends_with(" fault=chip:1,0@5us"));
   CHECK(RequestsOf(head + R"([["each-chip", "link:0,0:x+"], null])") ==
         Requests{request + "chip:0,0 fault=link:0,0:x+",
                  request + "chip:1,0 fault=link:0,0:x+",

@@ -154,15 +154,13 @@ TEST_CASE("a bad fault says what was found and what was expected",
        "a chip fault takes no :oneway and no rate, got \"chip:1,2,3:oneway\""},
       {"chip:1,2,3=50%",
        "a chip fault takes no :oneway and no rate, got \"chip:1,2,3=50%\""},
-      {"link:1,2,3:x+@200us",
-       "\"link:1,2,3:x+@200us\" has a date; this version knows faults that "
-       "hold from the start only, remove \"@200us\""},
-      {"chip:1,2,3@1ms",
-       "\"chip:1,2,3@1ms\" has a date; this version knows faults that hold "
-       "from the start only, remove \"@1ms\""},
-      {"link:1,2,3:x+=50%@2s",
-       "\"link:1,2,3:x+=50%@2s\" has a date; this version knows faults that "
-       "hold from the start only, remove \"@2s\""},
+      {"link:1,2,9:x+@1us", "no link \"1,2,9:x+\"" + direction},
+      {"chip:1,2,3=50%@1us",
+       "a chip fault takes no :oneway and no rate, got "
+       "\"chip:1,2,3=50%@1us\""},
+      {"link:1,2,3:x+@-1us", "\"-1us\" must not be negative"},
+      {"link:1,2,3:x+@",
+       "\"\" is not a number with a unit; write for example \"1us\""},
       {"link:1,2,3:x+@200", "\"200\" has no unit; write for example \"200us\""},
   };
   for (const BadFault& row : table) {

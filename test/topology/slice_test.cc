@@ -198,6 +198,32 @@ TEST_CASE("a topology file carries parameters and faults", "[topology]") {
   CHECK(rate("1,2,0:z-") == 40e9);
 }
 
+TEST_CASE("faults with a date leave the slice as it is", "[topology]") {
+  const TemporaryFile file("dated.json", Grid(R"("shape": [4, 4, 4],
+              "faults": ["link:1,2,3:x+=50%@2us", "chip:0,0,0@3us"])"));
+  const Slice slice =
+      SliceOf(file.path(), {}, {"link:1,2,3:x+:oneway@1ms", "link:1,2,3:y+"});
+  const Topology& topology = slice.topology;
+  const DatedFaults& dated = topology.dated();
+  CHECK(topology.live_chips() == 64);
+  CHECK(topology.Live(*topology.FindLink("1,2,3:x+")));
+  CHECK(!topology.Live(*topology.FindLink("1,2,3:y+")));
+  REQUIRE(dated.faults.size() == 3);
+  CHECK(dated.faults[1].text == "chip:0,0,0@3us");
+  CHECK(dated.faults[1].where == file.path() + ": /faults/1");
+  CHECK(dated.faults[2].where == "--fault link:1,2,3:x+:oneway@1ms");
+  REQUIRE(dated.links.size() == 2 + 12 + 1);  // by date
+  CHECK(topology.NameOf(dated.links[0].link) == "1,2,3:x+");
+  CHECK(topology.NameOf(dated.links[1].link) == "2,2,3:x-");
+  CHECK(dated.links[1].factor == 0.5);
+  CHECK(dated.links[13].factor == 0);
+  CHECK(dated.links[13].fault == 1);
+  CHECK(dated.links[14].date == 1e-3);
+  REQUIRE(dated.chips.size() == 1);
+  CHECK(dated.chips[0].date == Approx(3e-6));
+  CHECK(WithoutDatedFaults(slice).topology.dated().empty());
+}
+
 TEST_CASE("a topology file may list its cables", "[topology]") {
   const TemporaryFile file(
       "links.json",
@@ -485,9 +511,8 @@ TEST_CASE(
        "below 4,4,4 and a direction that has a cable, such as 0,0,0:x+"},
       {Grid(R"("shape": [4, 4, 4], "faults": ["chip:0,0,0", 7])"),
        ": /faults/1: expected a string, got 7"},
-      {Grid(R"("shape": [4, 4, 4], "faults": ["chip:0,0,0@1us"])"),
-       ": /faults/0: \"chip:0,0,0@1us\" has a date; this version knows faults "
-       "that hold from the start only, remove \"@1us\""},
+      {Grid(R"("shape": [4, 4, 4], "faults": ["chip:0,0,0@1"])"),
+       ": /faults/0: \"1\" has no unit; write for example \"1us\""},
       {Links(R"("chips": 4)"), ": missing key \"links\""},
       {Links(R"("links": [[0, 1]])"), ": missing key \"chips\""},
       {Links(R"("chips": 0, "links": [])"),
