@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 
 #include "collective/exchange.h"
 #include "collective/groups.h"
@@ -221,18 +222,57 @@ std::uint64_t CountSwing(const Collective& collective, const Topology& topology,
   return CountMerged(ranks * per_rank * Log2(n), ranks * per_rank * (n - 1));
 }
 
-// Each step waits for the one before: the shard of rank 0 moves in all of them,
-// in messages of 1, 2, 4, .. shares.
+// Hops between two coordinates of an axis.
+int HopsBetween(const GridAxis& axis, int from, int to) {
+  const int across = std::abs(from - to);
+  return axis.wrap ? std::min(across, axis.size - across) : across;
+}
+
+// What all copies together send along an axis, evenly over its links.
+double MeanLinkBytes(const SubGrid& grid, const GridAxis& along, int axis,
+                     int ports, double share) {
+  double byte_hops = 0;  // of one line of the axis
+  for (int k = 0; k < ports; ++k) {
+    const std::vector<Step> steps = StepsOf(grid, k % grid.axes());
+    double owners = grid.chips;
+    for (const Step& step : steps) {
+      owners /= 2;  // of a message
+      if (step.axis != axis) continue;
+      for (int from = 0; from < along.size; ++from) {
+        const int rank = from * grid.strides[axis];
+        const int peer =
+            PeerOf(grid, rank, step, /*mirrored=*/k >= grid.axes());
+        byte_hops += owners * share *
+                     HopsBetween(along, from, grid.Coordinate(peer, axis));
+      }
+    }
+  }
+  return byte_hops / (2 * (along.wrap ? along.size : along.size - 1));
+}
+
+// Links carry all that is sent, at best evenly. And each step waits for the one
+// before: the shard of rank 0 moves in all of them, in messages of 1, 2, 4, ..
+// shares.
 Seconds SwingTime(const Collective& collective, const Slice& slice,
                   const LoweringSpec& spec) {
   const std::int64_t payload = collective.payload.value();
-  if (payload == 0) return Seconds(0);
   const int n = GroupSize(collective, slice.topology);
+  if (payload == 0 || n == 1) return Seconds(0);
   const int ports = PortsOf(spec, collective, slice.topology);
   const int phases = PhasesOf(collective.kind);
-  return SequenceTime(
-      slice, phases * Log2(n),
-      phases * (n - 1.0) * static_cast<double>(payload / n / ports));
+  const auto share = static_cast<double>(payload / n / ports);
+  const Seconds steps =
+      SequenceTime(slice, phases * Log2(n), phases * (n - 1.0) * share);
+  if (slice.topology.twisted()) return steps;  // there are shorter ways
+  const SubGrid grid = SubGridOf(collective, slice.topology);
+  const std::vector<int> active = ActiveAxes(collective, slice.topology);
+  double busiest = 0;
+  for (int k = 0; k < grid.axes(); ++k) {
+    const GridAxis& along = slice.topology.axes()[active[k]];
+    busiest =
+        std::max(busiest, phases * MeanLinkBytes(grid, along, k, ports, share));
+  }
+  return std::max(steps, SequenceTime(slice, 1, busiest));
 }
 
 }  // namespace

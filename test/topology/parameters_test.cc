@@ -254,7 +254,8 @@ TEST_CASE("a setting of a file is refused at its own place", "[topology]") {
             std::string(kKnown) + ")");
 }
 
-TEST_CASE("--ideal takes the issue cost of a file away", "[topology]") {
+TEST_CASE("the flag --ideal takes the issue cost of a file away",
+          "[topology]") {
   SliceRequest request;
   request.spec = "v5p:4x4x4";
   request.overrides = {{"ici.issue", "2us", "w.json"}};
