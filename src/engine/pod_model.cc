@@ -6,6 +6,7 @@
 #include <simgrid/s4u/NetZone.hpp>
 
 #include <algorithm>
+#include <csignal>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -58,7 +59,10 @@ struct Host {
     static char name[] = "podsim";
     static char* arguments[] = {name, nullptr};
     int count = 1;
+    // SimGrid's own handler of interrupts would exit past ours.
+    const auto interrupted = std::signal(SIGINT, SIG_DFL);
     engine = std::make_unique<simgrid::s4u::Engine>(&count, arguments);
+    std::signal(SIGINT, interrupted);
     // SimGrid wants a platform; our links are the model's own.
     simgrid::s4u::create_empty_zone("pod")->seal();
     model = std::make_shared<PodModel>();

@@ -29,12 +29,12 @@ ProgressLine::~ProgressLine() {
 }
 
 void RunLine::Update(const RunProgress& progress) {
-  if (!shown_) return;
+  if (!shown_ || progress.ops == 0) return;
   const Clock::time_point now = Clock::now();
-  if (progress.ended < ended_) start_ = now;
-  ended_ = progress.ended;
+  if (over_) start_ = now;
   const double elapsed = std::chrono::duration<double>(now - start_).count();
   const bool last = progress.ended == progress.ops;
+  over_ = last;
   if (elapsed < quiet_ || (open_ && !last && now - last_ < kPause)) return;
   last_ = now;
   open_ = !last;

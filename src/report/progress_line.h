@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
 
 #include "engine/engine.h"
 
@@ -43,9 +42,9 @@ class RunLine {
   using Clock = std::chrono::steady_clock;
 
   bool shown_;
-  double quiet_;             // seconds
-  bool open_ = false;        // the line has no end yet
-  std::uint64_t ended_ = 0;  // ops when last heard of; fewer: a new run
+  double quiet_;       // seconds
+  bool open_ = false;  // the line has no end yet
+  bool over_ = false;  // the run has ended: what comes is another
   Clock::time_point start_ = Clock::now();
   Clock::time_point last_;
 };

@@ -191,6 +191,9 @@ TEST_CASE("a run says how far it is if asked, and not in its result", "[cli]") {
   shown.insert(shown.end(), {"--progress", "on"});
   const Outcome on = Podsim(shown);
   CHECK(on.out == off.out);
+  std::vector<std::string> empty = shown;
+  empty[5] = "0B";
+  CHECK(Podsim(empty).err.empty());  // nothing runs
   // 2 x 3 steps of 4 chips, folded: one chip of each step.
   CHECK_THAT(on.err, StartsWith("\rpodsim: "));
   CHECK_THAT(on.err, Contains("6 of 6 ops (100%), "));
