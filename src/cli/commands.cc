@@ -1,17 +1,14 @@
 #include "cli/commands.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
-#include <functional>
 #include <iostream>
-#include <memory>
 
 #include "base/check.h"
 #include "base/error.h"
 #include "base/json_reader.h"
 #include "base/parse_units.h"
 #include "base/text.h"
+#include "cli/outputs.h"
 #include "cli/sweep_commands.h"
 #include "collective/byte_matrix.h"
 #include "collective/groups.h"
@@ -49,78 +46,6 @@ Slice ResolveSlice(const CliOptions& options) {
   Warn(slice.warnings);
   return slice;
 }
-
-// The outputs of a command: opened before the long work, moved into place after
-// it. The table goes to stdout unless one of them does.
-class Outputs {
- public:
-  explicit Outputs(const CliOptions& options)
-      : table_(options.json != "-" && options.csv != "-") {
-    RequireDifferent({{"--json", options.json},
-                      {"--csv", options.csv},
-                      {"--trace", options.trace},
-                      {"--timing", options.timing}});
-    Open(options.json, "--json", json_);
-    Open(options.csv, "--csv", csv_);
-    Open(options.timing, "--timing", timing_);
-    Open(options.trace, "--trace", trace_);
-    if (options.trace == "-") {
-      throw InputError("--trace", "expected a file, got \"-\"");
-    }
-  }
-
-  bool traces() const { return trace_ != nullptr; }
-  void SetTrace(const std::string& text) { trace_->Write(text); }
-
-  void Write(const std::function<std::string()>& table,
-             const std::function<std::string()>& json,
-             const std::function<std::string()>& csv, PhaseTimes& times) {
-    {
-      const PhaseTimer timer(times.report);
-      if (json_) json_->Write(json());
-      if (csv_) csv_->Write(csv());
-      if (table_) std::cout << table();
-    }
-    if (timing_) timing_->Write(TimingJson(times, PeakBytes()));
-    for (const auto& file :
-         {json_.get(), csv_.get(), timing_.get(), trace_.get()}) {
-      if (file != nullptr) file->Commit();
-    }
-  }
-
- private:
-  struct Target {
-    const char* flag;
-    const std::string& path;
-  };
-  // Of two outputs in one place the first would be lost.
-  static void RequireDifferent(std::initializer_list<Target> targets) {
-    for (const Target& target : targets) {
-      for (const Target& other : targets) {
-        if (&other == &target) break;
-        if (target.path.empty() || other.path != target.path) continue;
-        throw InputError(std::string(target.flag) + " " + target.path,
-                         std::string("is where ") + other.flag +
-                             " goes too; expected another file");
-      }
-    }
-  }
-
-  static void Open(const std::string& path, const char* flag,
-                   std::unique_ptr<OutputFile>& file) {
-    if (path.empty()) return;
-    file = std::make_unique<OutputFile>(path, std::string(flag) + " " + path);
-  }
-
-  static std::int64_t PeakBytes() {
-    rusage usage{};
-    getrusage(RUSAGE_SELF, &usage);
-    return std::int64_t{usage.ru_maxrss} * 1024;  // Linux counts KiB
-  }
-
-  bool table_;
-  std::unique_ptr<OutputFile> json_, csv_, timing_, trace_;
-};
 
 // --axes, --groups, --shift, --pairs, --root: who takes part.
 void SetParties(const CliOptions& options, const Topology& topology,

@@ -1,0 +1,78 @@
+#include "cli/outputs.h"
+
+#include <sys/resource.h>
+
+#include <cstdint>
+#include <initializer_list>
+#include <iostream>
+
+#include "base/error.h"
+#include "report/json.h"
+
+namespace podsim {
+namespace {
+
+struct Target {
+  const char* flag;
+  const std::string& path;
+};
+// Of two outputs in one place the first would be lost.
+void RequireDifferent(std::initializer_list<Target> targets) {
+  for (const Target& target : targets) {
+    for (const Target& other : targets) {
+      if (&other == &target) break;
+      if (target.path.empty() || other.path != target.path) continue;
+      throw InputError(std::string(target.flag) + " " + target.path,
+                       std::string("is where ") + other.flag +
+                           " goes too; expected another file");
+    }
+  }
+}
+
+void Open(const std::string& path, const char* flag,
+          std::unique_ptr<OutputFile>& file) {
+  if (path.empty()) return;
+  file = std::make_unique<OutputFile>(path, std::string(flag) + " " + path);
+}
+
+std::int64_t PeakBytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return std::int64_t{usage.ru_maxrss} * 1024;  // Linux counts KiB
+}
+
+}  // namespace
+
+Outputs::Outputs(const CliOptions& options)
+    : table_(options.json != "-" && options.csv != "-") {
+  RequireDifferent({{"--json", options.json},
+                    {"--csv", options.csv},
+                    {"--trace", options.trace},
+                    {"--timing", options.timing}});
+  Open(options.json, "--json", json_);
+  Open(options.csv, "--csv", csv_);
+  Open(options.timing, "--timing", timing_);
+  Open(options.trace, "--trace", trace_);
+  if (options.trace == "-") {
+    throw InputError("--trace", "expected a file, got \"-\"");
+  }
+}
+
+void Outputs::Write(const std::function<std::string()>& table,
+                    const std::function<std::string()>& json,
+                    const std::function<std::string()>& csv,
+                    PhaseTimes& times) {
+  {
+    const PhaseTimer timer(times.report);
+    if (json_) json_->Write(json());
+    if (csv_) csv_->Write(csv());
+    if (table_) std::cout << table();
+  }
+  if (timing_) timing_->Write(TimingJson(times, PeakBytes()));
+  for (const auto& file :
+       {json_.get(), csv_.get(), timing_.get(), trace_.get()}) {
+    if (file != nullptr) file->Commit();
+  }
+}
+
+}  // namespace podsim

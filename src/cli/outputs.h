@@ -1,0 +1,35 @@
+#ifndef PODSIM_CLI_OUTPUTS_H_
+#define PODSIM_CLI_OUTPUTS_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "cli/options.h"
+#include "report/output_file.h"
+#include "sim/options.h"
+
+namespace podsim {
+
+// The outputs of a command: opened before the long work, moved into place after
+// it. The table goes to stdout unless one of them does.
+class Outputs {
+ public:
+  // Throws InputError at the flag of what cannot be written, or would be lost.
+  explicit Outputs(const CliOptions& options);
+
+  bool traces() const { return trace_ != nullptr; }
+  void SetTrace(const std::string& text) { trace_->Write(text); }
+
+  void Write(const std::function<std::string()>& table,
+             const std::function<std::string()>& json,
+             const std::function<std::string()>& csv, PhaseTimes& times);
+
+ private:
+  bool table_;
+  std::unique_ptr<OutputFile> json_, csv_, timing_, trace_;
+};
+
+}  // namespace podsim
+
+#endif  // PODSIM_CLI_OUTPUTS_H_
