@@ -42,20 +42,6 @@ Schedule TakeSchedule(LoweredCollective& lowered, const Topology& topology,
 CollectiveMeaning MeaningOf(const LoweredCollective& lowered,
                             const Topology& topology);
 
-// How a program is placed for simulation.
-struct FoldChoice {
-  std::optional<Fold> fold;  // nullopt: every chip
-  Bytes payload;             // the collective's, or padded
-  std::string reason;        // why not folded
-};
-
-// Folds every axis that the program is invariant along, if the shards are equal
-// and the slice is healthy, with the network model fluid. `kOn` pads the
-// payload to whole shards, and throws InputError{where, ..} with the reason
-// where nothing can fold.
-FoldChoice ChooseFold(const LoweredCollective& lowered, const Slice& slice,
-                      const SimOptions& options, const std::string& where);
-
 // Throws InputError{where, ..} for a program whose transfers of several hops,
 // chip by chip, are more than can be simulated; WhyTooMany is for schedules.
 void RequireFewUnfolded(const LoweredCollective& lowered,

@@ -11,6 +11,7 @@
 #include "engine/engine.h"
 #include "schedule/instantiate.h"
 #include "schedule/placement.h"
+#include "sim/choose_fold.h"
 #include "sim/link_use.h"
 #include "sim/lost_ops.h"
 #include "sim/lower_collective.h"

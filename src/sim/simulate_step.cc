@@ -11,6 +11,7 @@
 #include "engine/engine.h"
 #include "schedule/instantiate.h"
 #include "sim/account.h"
+#include "sim/choose_fold.h"
 #include "sim/compile_step.h"
 #include "sim/link_use.h"
 #include "sim/lower_collective.h"
