@@ -6,26 +6,10 @@
 
 #include "engine/engine.h"
 #include "test/support/changes.h"
+#include "test/support/networks.h"
 
 namespace podsim {
 namespace {
-
-constexpr NetworkModel kFifo = {.kind = NetworkKind::kFifo};
-
-NetworkModel PacketsOf(std::int64_t bytes, bool cut_through = true) {
-  return {.kind = NetworkKind::kPacket,
-          .packet = bytes,
-          .cut_through = cut_through};
-}
-
-// 1000 bytes/s, no start-up.
-Network Bare(std::uint32_t links, const NetworkModel& model = {}) {
-  return {.links = links,
-          .bandwidth = 1000,
-          .link_bandwidth = {},
-          .link_latency = {},
-          .model = model};
-}
 
 void CheckEnds(const DagBuilder& dag, const Network& network,
                const std::vector<double>& expected) {

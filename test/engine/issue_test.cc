@@ -12,6 +12,7 @@
 #include "test/support/golden_case.h"
 #include "test/support/issue.h"
 #include "test/support/lowered.h"
+#include "test/support/networks.h"
 
 namespace podsim {
 namespace {
@@ -20,15 +21,6 @@ const std::vector<NetworkModel> kModels = {
     {},
     {.kind = NetworkKind::kFifo},
     {.kind = NetworkKind::kPacket, .packet = 1 << 20}};
-
-// 1000 bytes/s, no start-up.
-Network Bare(std::uint32_t links, const NetworkModel& model = {}) {
-  return {.links = links,
-          .bandwidth = 1000,
-          .link_bandwidth = {},
-          .link_latency = {},
-          .model = model};
-}
 
 Slice With(Slice slice, double issue, int window = 0) {
   slice.parameters.ici_issue = Seconds(issue);

@@ -10,27 +10,11 @@
 #include "engine/core.h"
 #include "engine/engine.h"
 #include "test/support/lowered.h"
+#include "test/support/networks.h"
 #include "test/support/random_dag.h"
 
 namespace podsim {
 namespace {
-
-constexpr NetworkModel kFifo = {.kind = NetworkKind::kFifo};
-
-NetworkModel PacketsOf(std::int64_t bytes, bool cut_through = true) {
-  return {.kind = NetworkKind::kPacket,
-          .packet = bytes,
-          .cut_through = cut_through};
-}
-
-// 1000 bytes/s, no start-up.
-Network Bare(std::uint32_t links, const NetworkModel& model) {
-  return {.links = links,
-          .bandwidth = 1000,
-          .link_bandwidth = {},
-          .link_latency = {},
-          .model = model};
-}
 
 Network With(Network network, const NetworkModel& model) {
   network.model = model;

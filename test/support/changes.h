@@ -8,15 +8,21 @@
 
 namespace podsim {
 
-// Dated faults one by one, as MakeNetwork would sort them.
-inline void AddChange(Network& network, double date, std::uint32_t link,
-                      double factor) {
-  DatedFaults& changes = network.changes;
+// The number of a new one.
+inline std::uint32_t AddFault(DatedFaults& changes, double date, bool is_chip) {
   const auto fault = static_cast<std::uint32_t>(changes.faults.size());
   changes.faults.push_back({.text = "fault " + std::to_string(fault),
                             .where = "here",
                             .date = date,
-                            .is_chip = false});
+                            .is_chip = is_chip});
+  return fault;
+}
+
+// Dated faults one by one, as MakeNetwork would sort them.
+inline void AddChange(Network& network, double date, std::uint32_t link,
+                      double factor) {
+  DatedFaults& changes = network.changes;
+  const std::uint32_t fault = AddFault(changes, date, /*is_chip=*/false);
   changes.links.push_back(
       {.date = date, .link = LinkId(link), .factor = factor, .fault = fault});
   std::stable_sort(
@@ -26,11 +32,7 @@ inline void AddChange(Network& network, double date, std::uint32_t link,
 
 inline void AddDeath(Network& network, double date, ChipId chip) {
   DatedFaults& changes = network.changes;
-  const auto fault = static_cast<std::uint32_t>(changes.faults.size());
-  changes.faults.push_back({.text = "fault " + std::to_string(fault),
-                            .where = "here",
-                            .date = date,
-                            .is_chip = true});
+  const std::uint32_t fault = AddFault(changes, date, /*is_chip=*/true);
   changes.chips.push_back({.date = date, .chip = chip, .fault = fault});
 }
 
