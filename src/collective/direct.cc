@@ -6,6 +6,7 @@
 #include "collective/groups.h"
 #include "collective/lowerings.h"
 #include "collective/schedule_builder.h"
+#include "collective/sub_grid.h"
 #include "schedule/chunk_split.h"
 #include "topology/routing.h"
 
@@ -39,19 +40,14 @@ bool IsSymmetric(const Collective& collective, const Topology& topology,
     default:
       return false;
   }
-  if (!collective.groups.empty() || !topology.is_grid() ||
-      !topology.healthy() || topology.twisted() ||
-      SpansSlices(collective, topology)) {
+  if (!AllAlike(collective, topology)) return false;
+  if (HasTies(collective, topology) &&
+      TiesOf(collective, spec) == Ties::kParity) {
     return false;
   }
-  const std::vector<int> active = ActiveAxes(collective, topology);
-  bool tied = false;
-  for (const int axis : active) {
-    if (!topology.axes()[axis].wrap) return false;
-    tied |= topology.axes()[axis].size % 2 == 0;
+  if (spec.window > 0 && ActiveAxes(collective, topology).size() > 1) {
+    return false;
   }
-  if (tied && TiesOf(collective, spec) == Ties::kParity) return false;
-  if (spec.window > 0 && active.size() > 1) return false;
   return collective.kind != CollectiveKind::kAllToAll ||
          collective.payload.value() % GroupSize(collective, topology) == 0;
 }

@@ -11,15 +11,6 @@
 namespace podsim {
 namespace {
 
-// Whether some message may be half a ring away.
-bool HasTies(const Collective& collective, const Topology& topology) {
-  for (const int axis : ActiveAxes(collective, topology)) {
-    const GridAxis& along = topology.axes()[axis];
-    if (along.wrap && along.size % 2 == 0) return true;
-  }
-  return false;
-}
-
 // One group.
 class StagesGroup {
  public:

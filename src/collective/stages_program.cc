@@ -9,13 +9,6 @@
 namespace podsim {
 namespace {
 
-int HalvesOf(const Collective& collective, const Topology& topology) {
-  for (const int axis : ActiveAxes(collective, topology)) {
-    if (topology.axes()[axis].size % 2 == 0) return 2;
-  }
-  return 1;
-}
-
 // The steps of one chip. A block is named by the displacement from its source
 // to its target, as a rank of the sub-grid: 1 .. P-1.
 class StagesEmitter {
@@ -25,7 +18,7 @@ class StagesEmitter {
       : active_(ActiveAxes(collective, topology)),
         grid_(SubGridOf(collective, topology)),
         parts_(parts),
-        halves_(HalvesOf(collective, topology)),
+        halves_(HasTies(collective, topology) ? 2 : 1),
         builder_(Split(), FlowOf(collective.kind), collective.axes, Targets()) {
   }
 
@@ -151,19 +144,10 @@ class StagesEmitter {
 
 bool StagesAreSymmetric(const Collective& collective, const Topology& topology,
                         int parts) {
-  if (collective.kind != CollectiveKind::kAllToAll ||
-      !collective.groups.empty() || !topology.is_grid() ||
-      !topology.healthy() || topology.twisted() ||
-      SpansSlices(collective, topology)) {
-    return false;
-  }
-  const std::vector<int> active = ActiveAxes(collective, topology);
-  for (const int axis : active) {
-    if (!topology.axes()[axis].wrap) return false;
-  }
+  if (!AllAlike(collective, topology)) return false;
   const std::int64_t chips = GroupSize(collective, topology);
-  return !active.empty() &&
-         chips * parts * HalvesOf(collective, topology) <= UINT16_MAX &&
+  const int halves = HasTies(collective, topology) ? 2 : 1;
+  return chips > 1 && chips * parts * halves <= UINT16_MAX &&
          collective.payload.value() % chips == 0;
 }
 

@@ -1,5 +1,8 @@
 #include "collective/sub_grid.h"
 
+#include <algorithm>
+
+#include "collective/groups.h"
 #include "collective/schedule_builder.h"
 
 namespace podsim {
@@ -12,6 +15,24 @@ SubGrid SubGridOf(const Collective& collective, const Topology& topology) {
     grid.chips *= grid.sizes.back();
   }
   return grid;
+}
+
+bool AllAlike(const Collective& collective, const Topology& topology) {
+  if (!collective.groups.empty() || !topology.plain() ||
+      SpansSlices(collective, topology)) {
+    return false;
+  }
+  const std::vector<int> active = ActiveAxes(collective, topology);
+  return std::all_of(active.begin(), active.end(),
+                     [&](int axis) { return topology.axes()[axis].wrap; });
+}
+
+bool HasTies(const Collective& collective, const Topology& topology) {
+  for (const int axis : ActiveAxes(collective, topology)) {
+    const GridAxis& along = topology.axes()[axis];
+    if (along.wrap && along.size % 2 == 0) return true;
+  }
+  return false;
 }
 
 std::optional<std::string> WhyNoSubGrid(const Collective& collective,

@@ -29,6 +29,13 @@ struct SubGrid {
 
 SubGrid SubGridOf(const Collective& collective, const Topology& topology);
 
+// Whether all members of all groups see the same around them: sub-grids of one
+// plain slice along axes that all wrap.
+bool AllAlike(const Collective& collective, const Topology& topology);
+
+// Whether some two chips of a group are half a wrapped axis apart.
+bool HasTies(const Collective& collective, const Topology& topology);
+
 // Why the groups are no whole sub-grids whose chips reach each other. The
 // reason ends with `instead`: "; use direct".
 std::optional<std::string> WhyNoSubGrid(const Collective& collective,

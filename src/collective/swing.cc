@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <bit>
-#include <cstdlib>
 
 #include "collective/exchange.h"
 #include "collective/groups.h"
 #include "collective/lowerings.h"
 #include "collective/sub_grid.h"
 #include "schedule/chunk_split.h"
+#include "topology/distance.h"
 
 namespace podsim {
 namespace {
@@ -222,12 +222,6 @@ std::uint64_t CountSwing(const Collective& collective, const Topology& topology,
   return CountMerged(ranks * per_rank * Log2(n), ranks * per_rank * (n - 1));
 }
 
-// Hops between two coordinates of an axis.
-int HopsBetween(const GridAxis& axis, int from, int to) {
-  const int across = std::abs(from - to);
-  return axis.wrap ? std::min(across, axis.size - across) : across;
-}
-
 // What all copies together send along an axis, evenly over its links.
 double MeanLinkBytes(const SubGrid& grid, const GridAxis& along, int axis,
                      int ports, double share) {
@@ -243,7 +237,7 @@ double MeanLinkBytes(const SubGrid& grid, const GridAxis& along, int axis,
         const int peer =
             PeerOf(grid, rank, step, /*mirrored=*/k >= grid.axes());
         byte_hops += owners * share *
-                     HopsBetween(along, from, grid.Coordinate(peer, axis));
+                     HopsAlong(along, from, grid.Coordinate(peer, axis));
       }
     }
   }

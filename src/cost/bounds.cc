@@ -26,8 +26,7 @@ class BoundFinder {
         listed_(!collective.groups.empty()) {}
 
   Bounds Find() {
-    symmetric_ = topology_.is_grid() && topology_.healthy() &&
-                 !topology_.twisted() && !listed_;
+    symmetric_ = topology_.plain() && !listed_;
     if (!symmetric_) FindGroups();
     if (symmetric_ && IsRooted(collective_.kind)) {
       root_ = collective_.root.value_or(FirstLiveChip(topology_));
@@ -355,36 +354,6 @@ class BoundFinder {
 
   // ---- all-reduce -------------------------------------------------------
 
-  double TotalCapacity() const {
-    if (!symmetric_) {
-      return CapacityAround(ChipSet(topology_.chips(), true), topology_).inside;
-    }
-    double capacity = 0;
-    for (int axis = 0; axis < topology_.ici_axes(); ++axis) {
-      capacity += AxisCapacity(axis);
-    }
-    return capacity;
-  }
-
-  double AxisCapacity(int axis) const {
-    double links = 0;
-    if (symmetric_) {
-      const GridAxis& along = topology_.axes()[axis];
-      const double per_line = along.size == 1 ? 0
-                              : along.wrap    ? 2.0 * along.size
-                                              : 2.0 * (along.size - 1);
-      links = per_line * topology_.chips() / along.size;
-      return links * topology_.base_bandwidth().value();
-    }
-    double capacity = 0;
-    topology_.ForEachLiveLink([&](LinkId link) {
-      if (topology_.AxisOf(link) == axis) {
-        capacity += topology_.Bandwidth(link).value();
-      }
-    });
-    return capacity;
-  }
-
   // One-way gossip: 2(n-1) messages per element (Harary & Schwenk).
   double EdgesSeconds() const { return 2 * GossipSeconds(); }
 
@@ -397,7 +366,8 @@ class BoundFinder {
     } else {
       for (const int n : groups_.sizes) bytes += (n - 1.0) * payload_;
     }
-    return bytes / (TotalCapacity() + (spans_slices_ ? PortsCapacity() : 0.0));
+    return bytes /
+           (TotalCapacity(topology_) + (spans_slices_ ? PortsCapacity() : 0.0));
   }
 
   // A taken as one part, all other chips apart.
@@ -412,8 +382,8 @@ class BoundFinder {
         const int outside = groups_.sizes[g] - inside[g];
         bytes += 2.0 * (inside[g] == 0 ? outside - 1 : outside) * payload_;
       }
-      family.Consider(bytes,
-                      TotalCapacity() - CapacityAround(part, topology_).inside);
+      family.Consider(bytes, TotalCapacity(topology_) -
+                                 CapacityAround(part, topology_).inside);
     }
   }
 
@@ -425,7 +395,7 @@ class BoundFinder {
     double inside = 2.0 * (length - 1) * topology_.chips() / along.size *
                     topology_.base_bandwidth().value();
     for (int other = 0; other < topology_.ici_axes(); ++other) {
-      if (other != axis) inside += share * AxisCapacity(other);
+      if (other != axis) inside += share * AxisCapacity(other, topology_);
     }
     const double n = GroupSize(collective_, topology_);
     const double groups = topology_.chips() / n;
@@ -436,7 +406,7 @@ class BoundFinder {
     const double bytes = cuts_groups
                              ? 2 * groups * n * (1 - share) * payload_
                              : 2 * groups * (1 - share) * (n - 1) * payload_;
-    family.Consider(bytes, TotalCapacity() - inside);
+    family.Consider(bytes, TotalCapacity(topology_) - inside);
   }
 
   void AddBlock() {
@@ -468,15 +438,16 @@ class BoundFinder {
   // Byte-hops of all pairs over the capacity: a byte that travels h hops uses h
   // link-bytes (LP duality of maximum concurrent flow).
   void AddDistances() {
-    AddBandwidth("distance",
-                 ByteHops(collective_, topology_, groups_) / TotalCapacity());
+    AddBandwidth("distance", ByteHops(collective_, topology_, groups_) /
+                                 TotalCapacity(topology_));
     if (!topology_.is_grid() || topology_.twisted() || listed_) return;
     for (int axis = 0; axis < topology_.ici_axes(); ++axis) {
       if (topology_.axes()[axis].size == 1) continue;
       const double byte_hops =
           AxisByteHops(collective_, topology_, groups_, axis);
-      AddBandwidth("distance:" + AxisName(topology_, axis),
-                   byte_hops == 0 ? 0 : byte_hops / AxisCapacity(axis));
+      AddBandwidth(
+          "distance:" + AxisName(topology_, axis),
+          byte_hops == 0 ? 0 : byte_hops / AxisCapacity(axis, topology_));
     }
   }
 
@@ -502,11 +473,6 @@ const BoundComponent& Bounds::binding() const {
   return *std::max_element(
       components.begin(), components.end(),
       [](const auto& a, const auto& b) { return a.time < b.time; });
-}
-
-double StartOf(const Parameters& parameters, bool over_dcn) {
-  return parameters.ici_message_overhead.value() +
-         (over_dcn ? 0 : parameters.ici_issue.value());
 }
 
 Bounds ComputeBounds(const Collective& collective, const Slice& slice) {

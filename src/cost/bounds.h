@@ -46,10 +46,6 @@ struct Bounds {
 // With an issue cost o stands for o + g, but where messages may go over DCN.
 Bounds ComputeBounds(const Collective& collective, const Slice& slice);
 
-// What every message takes before its first hop: o, and g over ICI, where it
-// is issued first.
-double StartOf(const Parameters& parameters, bool over_dcn);
-
 // The bytes that all links together must carry, over their capacity, without
 // start-up: 2(n-1)S per group for all-reduce, (n-1)S for all-gather and
 // reduce-scatter (every chip lacks, or must pass on, n-1 shards); 0 for others.

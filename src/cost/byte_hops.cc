@@ -55,10 +55,8 @@ double AxisByteHops(const Collective& collective, const Topology& topology,
   for (std::size_t g = 0; g < members.size(); ++g) {
     for (int a = 0; a < along.size; ++a) {
       for (int b = 0; b < a; ++b) {
-        const int hops =
-            along.wrap ? std::min(a - b, along.size - a + b) : a - b;
         sum += payload / groups.sizes[g] * 2 * members[g][a] * members[g][b] *
-               hops;
+               HopsAlong(along, a, b);
       }
     }
   }

@@ -24,6 +24,40 @@ double SmallestLatency(const Topology& topology) {
   return alpha;
 }
 
+double StartOf(const Parameters& parameters, bool over_dcn) {
+  return parameters.ici_message_overhead.value() +
+         (over_dcn ? 0 : parameters.ici_issue.value());
+}
+
+double TotalCapacity(const Topology& topology) {
+  if (!topology.plain()) {
+    return CapacityAround(ChipSet(topology.chips(), true), topology).inside;
+  }
+  double capacity = 0;
+  for (int axis = 0; axis < topology.ici_axes(); ++axis) {
+    capacity += AxisCapacity(axis, topology);
+  }
+  return capacity;
+}
+
+double AxisCapacity(int axis, const Topology& topology) {
+  if (topology.plain()) {
+    const GridAxis& along = topology.axes()[axis];
+    const double per_line = along.size == 1 ? 0
+                            : along.wrap    ? 2.0 * along.size
+                                            : 2.0 * (along.size - 1);
+    return per_line * topology.chips() / along.size *
+           topology.base_bandwidth().value();
+  }
+  double capacity = 0;
+  topology.ForEachLiveLink([&](LinkId link) {
+    if (topology.AxisOf(link) == axis) {
+      capacity += topology.Bandwidth(link).value();
+    }
+  });
+  return capacity;
+}
+
 std::vector<int> MembersInside(const ChipSet& set, const Groups& groups) {
   std::vector<int> inside(groups.sizes.size());
   for (std::size_t id = 0; id < set.size(); ++id) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "collective/collective.h"
+#include "topology/parameters.h"
 #include "topology/topology.h"
 
 namespace podsim {
@@ -37,6 +38,14 @@ double MustLeave(CollectiveKind kind, double payload, int n, int a,
 
 // Seconds per hop of the quickest live link.
 double SmallestLatency(const Topology& topology);
+
+// What every message takes before its first hop: o, and g over ICI, where it
+// is issued first.
+double StartOf(const Parameters& parameters, bool over_dcn);
+
+// Bytes/s of all live ICI links, and of those along an axis.
+double TotalCapacity(const Topology& topology);
+double AxisCapacity(int axis, const Topology& topology);
 
 // Bytes/s of the live links out of, into, and inside a set.
 struct CutCapacity {

@@ -108,18 +108,14 @@ class PairBoundFinder {
     if (family.present()) Add(name, family.seconds());
   }
 
-  bool Plain() const {
-    return topology_.is_grid() && topology_.healthy() && !topology_.twisted();
-  }
+  bool Plain() const { return topology_.plain(); }
 
   int PlainHops(const PairBytes& pair) const {
     const Coordinates from = topology_.CoordinatesOf(pair.from);
     const Coordinates to = topology_.CoordinatesOf(pair.to);
     int hops = 0;
     for (int axis = 0; axis < topology_.ici_axes(); ++axis) {
-      const GridAxis& along = topology_.axes()[axis];
-      const int apart = std::abs(to[axis] - from[axis]);
-      hops += along.wrap ? std::min(apart, along.size - apart) : apart;
+      hops += HopsAlong(topology_.axes()[axis], from[axis], to[axis]);
     }
     return hops;
   }

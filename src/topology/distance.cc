@@ -174,6 +174,11 @@ std::vector<bool> Reached(const std::vector<std::vector<std::uint32_t>>& next,
 
 }  // namespace
 
+int HopsAlong(const GridAxis& axis, int from, int to) {
+  const int apart = std::abs(to - from);
+  return axis.wrap ? std::min(apart, axis.size - apart) : apart;
+}
+
 double SumOfHops(const GridAxis& axis) {
   const double n = axis.size;
   if (!axis.wrap) return n * (n * n - 1) / 3;

@@ -34,6 +34,9 @@ DistanceSummary SummariseDistances(const Topology& topology);
 DistanceSummary SummariseDistances(const Topology& topology,
                                    const std::vector<int>& group);
 
+// Hops between two coordinates of an axis.
+int HopsAlong(const GridAxis& axis, int from, int to);
+
 // Hops along one axis, summed over all ordered pairs of one of its lines.
 double SumOfHops(const GridAxis& axis);
 

@@ -65,7 +65,7 @@ std::optional<std::vector<LinkId>> Route(const Topology& topology, ChipId from,
     if (!topology.dcn()) return std::nullopt;
     return std::vector{topology.PortOut(from), topology.PortIn(to)};
   }
-  if (topology.is_grid() && topology.healthy() && !topology.twisted()) {
+  if (topology.plain()) {
     return DimensionOrder(topology, from, to, tie);
   }
   return SmallestShortest(topology, from, to);

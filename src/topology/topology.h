@@ -123,6 +123,8 @@ class Topology {
     return chips_ - static_cast<int>(dead_chips_.size());
   }
   bool healthy() const { return overrides_.empty() && dead_chips_.empty(); }
+  // A healthy grid without a twist: every axis is lines or rings.
+  bool plain() const { return is_grid() && healthy() && !twisted(); }
   // All links equal: healthy, and no cable of its own speed.
   bool uniform() const;
   // Faults that hold from a date on change nothing else that is asked here.
