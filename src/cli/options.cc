@@ -61,7 +61,8 @@ void AddHardware(CLI::App& app, CliOptions& options) {
                  "override a parameter: ici.bandwidth=200GB/s (repeatable)")
       ->allow_extra_args(false);
   app.add_option("--fault", options.faults,
-                 "link:1,2,3:x+ (the cable), ...:oneway, ...=50%, chip:1,2,3 "
+                 "link:1,2,3:x+ (the cable), ...:oneway, ...=50%, chip:1,2,3; "
+                 "from a date on: ...@200us "
                  "(repeatable)")
       ->allow_extra_args(false);
   app.add_flag("--ideal", options.ideal,
