@@ -42,7 +42,15 @@ class BfbEmitter {
  public:
   BfbEmitter(const BalancedTrees& trees, const Topology& topology,
              ProgramBuilder& builder)
-      : trees_(trees), topology_(topology), builder_(builder) {}
+      : trees_(trees), builder_(builder) {
+    for (const auto& jobs : trees.levels) {
+      auto& by_generator = entering_.emplace_back(trees.count());
+      for (const TreeJob& job : jobs) {
+        by_generator[job.generator].push_back(
+            {topology.CoordinatesOf(job.at), job.sub_chunk});
+      }
+    }
+  }
 
   // From the farthest level to the nearest: a chip at displacement v sends its
   // sum for the owner back over the link that v is entered by.
@@ -88,6 +96,12 @@ class BfbEmitter {
   }
 
  private:
+  // A sub-chunk that arrives at a displacement.
+  struct Entering {
+    Coordinates at;
+    int sub_chunk;
+  };
+
   PhaseSteps NoSteps() const {
     return PhaseSteps(trees_.levels.size(),
                       std::vector<std::optional<StepId>>(trees_.count()));
@@ -100,13 +114,10 @@ class BfbEmitter {
   // Whether two links carry the same sub-chunk of a neighbour's shard.
   bool ShareSubChunk(int a, int b) const {
     std::set<int> of_a;
-    for (const TreeJob& job : trees_.levels[0]) {
-      if (job.generator == a) of_a.insert(job.sub_chunk);
-    }
-    for (const TreeJob& job : trees_.levels[0]) {
-      if (job.generator == b && of_a.count(job.sub_chunk) > 0) return true;
-    }
-    return false;
+    for (const Entering& job : entering_[0][a]) of_a.insert(job.sub_chunk);
+    return std::any_of(
+        entering_[0][b].begin(), entering_[0][b].end(),
+        [&](const Entering& job) { return of_a.count(job.sub_chunk) > 0; });
   }
 
   // One message with the sub-chunks that enter level `level` by generator g;
@@ -115,12 +126,11 @@ class BfbEmitter {
                              int lane, int axis, Sign sign, Mode mode,
                              const std::vector<After>& waits) {
     std::vector<ChunkItem> items;
-    for (const TreeJob& job : trees_.levels[level]) {
-      if (job.generator != g) continue;
-      const Coordinates v = topology_.CoordinatesOf(job.at);
+    items.reserve(entering_[level][g].size());
+    for (const Entering& job : entering_[level][g]) {
       ChunkItem item{.sub_chunk = static_cast<std::uint16_t>(job.sub_chunk)};
       for (int a = 0; a < kMaxAxes; ++a) {
-        item.owner[a] = static_cast<std::int16_t>(ahead[a] - v[a]);
+        item.owner[a] = static_cast<std::int16_t>(ahead[a] - job.at[a]);
       }
       items.push_back(item);
     }
@@ -130,8 +140,8 @@ class BfbEmitter {
   }
 
   const BalancedTrees& trees_;
-  const Topology& topology_;
   ProgramBuilder& builder_;
+  std::vector<std::vector<std::vector<Entering>>> entering_;  // [level][link]
 };
 
 // Every shard is broadcast along translated copies of one set of breadth-first

@@ -52,6 +52,7 @@ class OrbitReplay {
         grid_(topology, NoFold(topology)),
         placement_(program, grid_),
         order_(placement_),
+        displacer_(topology),
         memo_(program.steps.size(), OneClass() ? 1 : topology.chips()) {
     sent_of_.resize(program.split.sub_chunks());
     for (std::uint32_t id = 0; id < program.steps.size(); ++id) {
@@ -168,6 +169,7 @@ class OrbitReplay {
     touched_.clear();
     accesses_.clear();
     arrived_.clear();
+    displacer_.MoveTo(owner);
     const OwnerBox group = GroupBox();
     if (program_.flow.all_contribute) {
       ForEachOwner(group, owner, topology_, [&](ChipId chip) {
@@ -231,9 +233,9 @@ class OrbitReplay {
       }
     };
     if (sent.item != kNone) {
-      Coordinates back = program_.items[sent.item].displacement();
-      for (int& hops : back) hops = -hops;
-      visit(topology_.Translate(owner, back));
+      auto back = program_.items[sent.item].owner;
+      for (std::int16_t& hops : back) hops = static_cast<std::int16_t>(-hops);
+      visit(displacer_.At(back));
       return;
     }
     OwnerBox senders = program_.patterns[step.pattern.value()].owners;
@@ -431,6 +433,7 @@ class OrbitReplay {
   FoldedGrid grid_;
   Placement placement_;
   ProgramOrder order_;
+  Displacer displacer_;  // from the owner
   OrbitMemo memo_;
   bool scratch_ = false;                    // some step leaves something there
   std::vector<std::vector<Sent>> sent_of_;  // by sub-chunk
