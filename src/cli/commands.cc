@@ -23,7 +23,7 @@
 #include "schedule/msccl_xml.h"
 #include "schedule/schedule_json.h"
 #include "sim/byte_range.h"
-#include "sim/lower_collective.h"
+#include "sim/choose_lowering.h"
 #include "sim/memory_guard.h"
 #include "sim/simulate.h"
 #include "workload/workload.h"
@@ -246,7 +246,7 @@ int RunLower(const CliOptions& options) {
   }
   OutputFile file(options.output, "-o " + options.output);
   const LoweredCollective lowered =
-      LowerCollective(collectives[0], slice, lowering, "--lowering", sim);
+      LowerOrChoose(collectives[0], slice, lowering, "--lowering", sim);
   RequireFewUnfolded(lowered, slice.topology, "lower");
   RequireMemory(CountTransfers(lowered, slice.topology), sim, "--max-memory",
                 "take fewer chips or batches");

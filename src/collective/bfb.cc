@@ -194,6 +194,7 @@ Lowering BfbLowering() {
       .why_not = WhyNotBfb,
       .lower = LowerBfb,
       .count = CountBfb,
+      .one_hop = true,
       .twists = true,
       .resolve = ResolveBfb};
 }

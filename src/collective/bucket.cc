@@ -31,7 +31,8 @@ Lowering BucketLowering() {
           .time = "sum of the axes' times; short: sum h_j a + (P-1)/(2P) S/B",
           .source = "Sack & Gropp 2012; Jain & Sabharwal 2010",
           .why_not = WhyNotBucket,
-          .lower = LowerBucket};
+          .lower = LowerBucket,
+          .one_hop = true};
 }
 
 }  // namespace podsim

@@ -53,7 +53,8 @@ Lowering BucketRotatedLowering() {
           .time = "equal wrapped axes, short: sum h_j a + (P-1)/(2dP) S/B",
           .source = "Sack & Gropp 2012; Jain & Sabharwal 2010",
           .why_not = WhyNotRotated,
-          .lower = EmitRotated};
+          .lower = EmitRotated,
+          .one_hop = true};
 }
 
 }  // namespace podsim

@@ -42,7 +42,8 @@ Lowering LineLowering() {
           .time = "(n-1)(a + S/(nB))",
           .source = "neighbour exchange on a path; equals the cut at the ends",
           .why_not = WhyNotLine,
-          .lower = LowerLine};
+          .lower = LowerLine,
+          .one_hop = true};
 }
 
 }  // namespace podsim

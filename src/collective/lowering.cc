@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "collective/groups.h"
 #include "collective/lowerings.h"
+#include "collective/sub_grid.h"
 
 namespace podsim {
 namespace {
@@ -423,6 +424,22 @@ std::uint64_t CountSteps(const LoweringSpec& spec, const Collective& collective,
   const std::uint64_t parts = spec.name == "bucket-rotated" ? active.size() : 1;
   const int phases = PhasesOf(collective.kind);
   return per_parcel * parts * spec.batches * phases;
+}
+
+bool IsOutdone(const LoweringSpec& spec, const Collective& collective,
+               const Topology& topology) {
+  if (spec.batches == 1 && spec.name != "greedy" &&
+      spec.name != "spanning-trees") {
+    return false;
+  }
+  const std::vector<CollectiveKind>& kinds = FindLowering("bfb")->kinds;
+  if (std::find(kinds.begin(), kinds.end(), collective.kind) == kinds.end() ||
+      !AllAlike(collective, topology)) {
+    return false;
+  }
+  const std::vector<int> active = ActiveAxes(collective, topology);
+  return std::all_of(active.begin(), active.end(),
+                     [&](int axis) { return topology.axes()[axis].size > 2; });
 }
 
 bool IsRedundant(const LoweringSpec& spec, const Collective& collective,

@@ -135,6 +135,12 @@ std::optional<std::vector<double>> ResolveFractions(
 std::uint64_t CountSteps(const LoweringSpec& spec, const Collective& collective,
                          const Topology& topology);
 
+// Around healthy rings bfb sends the fewest bytes over every link in the fewest
+// steps, and all links at once: batches and trees found by a search only add
+// start-ups.
+bool IsOutdone(const LoweringSpec& spec, const Collective& collective,
+               const Topology& topology);
+
 // Another spec of the table means the same steps here: an axis_primitive where
 // no axis wraps, balanced fractions where they are equal.
 bool IsRedundant(const LoweringSpec& spec, const Collective& collective,

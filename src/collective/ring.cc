@@ -31,7 +31,8 @@ Lowering RingLowering() {
           .time = "(n-1)(a + S/(nB))",
           .source = "Chan et al., Collective communication, CCPE 2007",
           .why_not = WhyNotRing,
-          .lower = LowerRing};
+          .lower = LowerRing,
+          .one_hop = true};
 }
 
 }  // namespace podsim

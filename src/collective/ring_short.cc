@@ -33,7 +33,8 @@ Lowering RingShortLowering() {
               "bidirectional ring, shortest-path form; optimal by the cut "
               "around one chip",
           .why_not = WhyNotRingShort,
-          .lower = LowerRingShort};
+          .lower = LowerRingShort,
+          .one_hop = true};
 }
 
 }  // namespace podsim

@@ -30,7 +30,8 @@ Lowering RingSplitLowering() {
           .time = "(n-1)(a + S/(2nB))",
           .source = "Chan et al., Collective communication, CCPE 2007",
           .why_not = WhyNotRingSplit,
-          .lower = LowerRingSplit};
+          .lower = LowerRingSplit,
+          .one_hop = true};
 }
 
 }  // namespace podsim

@@ -150,7 +150,8 @@ Lowering WindowedMatmulLowering() {
               "Wang et al., \"Overlap communication with dependent "
               "computation via decomposition\", ASPLOS 2023",
           .why_not = WhyNotWindowedMatmul,
-          .lower = LowerWindowedMatmul};
+          .lower = LowerWindowedMatmul,
+          .one_hop = true};
 }
 
 }  // namespace podsim

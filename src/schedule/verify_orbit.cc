@@ -20,13 +20,15 @@ struct Cell {
   std::uint32_t readers = kNone;
   std::uint32_t first_reader =
       kNone;  // step; kept when the cell is overwritten
+  bool touched = false;
 };
 
 // Rows of the memo for one step: what is known to come before it.
 struct KnownBefore {
-  const std::uint8_t* read_after_write;
-  const std::uint8_t* write_after_read;
-  const std::uint8_t* write_after_write;
+  std::uint32_t step = kNone;
+  const std::uint8_t* read_after_write = nullptr;
+  const std::uint8_t* write_after_read = nullptr;
+  const std::uint8_t* write_after_write = nullptr;
 };
 
 // One transfer or local add of a sub-chunk: of the owners in the step's box, or
@@ -66,6 +68,7 @@ class OrbitReplay {
     const std::vector<ChipId> owners = Representatives();
     one_class_ = owners.size() == 1;
     for (const ChipId owner : owners) {
+      SetFull(owner);
       for (int q = 0; q < program_.split.sub_chunks(); ++q) {
         ReplaySubChunk(owner, q);
       }
@@ -212,6 +215,15 @@ class OrbitReplay {
     return box;
   }
 
+  const KnownBefore& KnownOf(std::uint32_t id) {
+    if (known_.step != id) {
+      known_ = {id, memo_.Row(Role::kReceives, id, Role::kSends),
+                memo_.Row(Role::kSends, id, Role::kReceives),
+                memo_.Row(Role::kReceives, id, Role::kReceives)};
+    }
+    return known_;
+  }
+
   // Every chip whose chunk set of this step holds the owner's chunk.
   void ReplayStep(const Sent& sent, ChipId owner) {
     const std::uint32_t id = sent.step;
@@ -221,9 +233,7 @@ class OrbitReplay {
       return;
     }
     const bool tied = step.where_axis >= 0;
-    const KnownBefore known = {memo_.Row(Role::kReceives, id, Role::kSends),
-                               memo_.Row(Role::kSends, id, Role::kReceives),
-                               memo_.Row(Role::kReceives, id, Role::kReceives)};
+    const KnownBefore& known = KnownOf(id);
     const auto visit = [&](ChipId chip) {
       const std::uint32_t src = chip.value();
       if (step.kind == StepKind::kLocal) {
@@ -399,22 +409,23 @@ class OrbitReplay {
                     topology_.NameOf(ChipId(chip)) + ")" + what);
   }
 
+  // What must arrive of every chunk of the owner.
+  void SetFull(ChipId owner) {
+    full_ = program_.flow.all_contribute ? Fingerprint{} : Contribution(owner);
+    if (!program_.flow.all_contribute) return;
+    ForEachOwner(GroupBox(), owner, topology_,
+                 [&](ChipId chip) { full_ += Contribution(chip); });
+  }
+
   void CheckFinal(ChipId owner, int q, const OwnerBox& group) {
-    Fingerprint full;
-    if (program_.flow.all_contribute) {
-      ForEachOwner(group, owner, topology_,
-                   [&](ChipId chip) { full += Contribution(chip); });
-    } else {
-      full = Contribution(owner);
-    }
     const auto check = [&](ChipId chip) {
       const Fingerprint& value = cells_[chip.value()].value;
-      if (value == full) return;
+      if (value == full_) return;
       violations_.Add("chunk " + std::to_string(q) + " of owner (" +
                       topology_.NameOf(owner) + ") ends with " +
                       std::to_string(value.count) + " contributions at chip (" +
                       topology_.NameOf(chip) + "), expected the full " +
-                      std::to_string(full.count));
+                      std::to_string(full_.count));
     };
     if (!program_.targets.empty()) {
       check(topology_.Translate(owner, program_.targets[q]));
@@ -435,6 +446,8 @@ class OrbitReplay {
   ProgramOrder order_;
   Displacer displacer_;  // from the owner
   OrbitMemo memo_;
+  KnownBefore known_;  // of the step last asked for
+  Fingerprint full_;
   bool scratch_ = false;                    // some step leaves something there
   std::vector<std::vector<Sent>> sent_of_;  // by sub-chunk
   std::vector<Cell> cells_;                 // by chip

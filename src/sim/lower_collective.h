@@ -47,15 +47,15 @@ CollectiveMeaning MeaningOf(const LoweredCollective& lowered,
 void RequireFewUnfolded(const LoweredCollective& lowered,
                         const Topology& topology, const std::string& where);
 
-// Lowers with the given spec, or with the fastest one for nullopt (auto): the
-// smallest closed form where exact, else simulated time, ties by table order;
-// by the network model fluid, among those that the network asked for serves.
-// Throws InputError{where, ..} with the reasons if none applies.
+// Throws InputError{where, ..} with the reason if the lowering does not apply,
+// or makes more than can be simulated.
 LoweredCollective LowerCollective(const Collective& collective,
-                                  const Slice& slice,
-                                  const std::optional<LoweringSpec>& spec,
+                                  const Slice& slice, const LoweringSpec& spec,
                                   const std::string& where,
                                   const SimOptions& options);
+
+// Whether the program sends over several hops.
+bool HasFarSteps(const LoweredCollective& lowered);
 
 // Transfers of several hops share links, which makes every one of them slow to
 // simulate: `auto` and `compare` leave lowerings with more of them out.
@@ -65,18 +65,6 @@ inline constexpr std::uint64_t kMostMultiHop = 20'000;
 std::optional<std::string> WhyTooMany(const LoweringSpec& spec,
                                       const Collective& collective,
                                       const Topology& topology);
-
-// Why a network does not serve the transfers of a lowering: fifo knows one hop
-// only. Conservative where only the schedule would tell.
-std::optional<std::string> WhyNotServed(const NetworkModel& network,
-                                        const LoweringSpec& spec,
-                                        const Collective& collective,
-                                        const Slice& slice);
-
-// The error of a collective that no lowering applies to, with the reasons.
-[[noreturn]] void FailNothingApplies(const Collective& collective,
-                                     const std::vector<NotApplicable>& reasons,
-                                     const std::string& where);
 
 // Proves the program: by orbit if every chunk has bytes and symmetry saves
 // work, else by replay of the unfolded schedule (`kFull`: always), skipped

@@ -12,9 +12,9 @@
 #include "schedule/instantiate.h"
 #include "schedule/placement.h"
 #include "sim/choose_fold.h"
+#include "sim/choose_lowering.h"
 #include "sim/link_use.h"
 #include "sim/lost_ops.h"
-#include "sim/lower_collective.h"
 #include "sim/memory_guard.h"
 #include "sim/run_engine.h"
 #include "sim/simulate.h"
@@ -152,7 +152,7 @@ Point SimulatePoint(Point point, const Collective& collective,
   std::optional<LoweredCollective> lowered;
   {
     const PhaseTimer timer(times.lower);
-    lowered = LowerCollective(collective, slice, lowering, where, options);
+    lowered = LowerOrChoose(collective, slice, lowering, where, options);
   }
   point.lowering = ToText(lowered->spec, collective, slice.topology);
   // Its time, too, is that of the slice without dated faults.
@@ -274,8 +274,7 @@ Comparison CompareLowerings(const Collective& collective, const Slice& slice,
       comparison.not_applicable.push_back({spec.name, *reason});
       continue;
     }
-    if (const auto reason =
-            WhyNotServed(options.network, spec, collective, slice)) {
+    if (const auto reason = WhyNotServed(options.network, spec)) {
       comparison.not_applicable.push_back({spec.name, *reason});
       continue;
     }

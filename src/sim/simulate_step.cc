@@ -12,9 +12,9 @@
 #include "schedule/instantiate.h"
 #include "sim/account.h"
 #include "sim/choose_fold.h"
+#include "sim/choose_lowering.h"
 #include "sim/compile_step.h"
 #include "sim/link_use.h"
-#include "sim/lower_collective.h"
 #include "sim/memory_guard.h"
 #include "sim/run_engine.h"
 #include "sim/simulate.h"
@@ -38,8 +38,8 @@ LoweredStep LowerStep(const Workload& workload, const SimOptions& options) {
     step.payload.emplace_back();
     if (!op.collective) continue;
     step.lowered.back() =
-        LowerCollective(*op.collective, workload.slice, op.lowering,
-                        op.lowering_where, options);
+        LowerOrChoose(*op.collective, workload.slice, op.lowering,
+                      op.lowering_where, options);
     step.payload.back() = op.collective->payload;
   }
   step.fold = NoFold(topology);

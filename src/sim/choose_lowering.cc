@@ -1,0 +1,292 @@
+#include "sim/choose_lowering.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "collective/groups.h"
+#include "cost/bounds.h"
+#include "cost/closed_form.h"
+#include "engine/engine.h"
+#include "sim/choose_fold.h"
+
+namespace podsim {
+namespace {
+
+// `auto` simulates candidates up to this size.
+constexpr std::uint64_t kMostTried = 200'000;  // transfers
+constexpr std::uint64_t kMostSteps = 300'000;
+// Of several hops, where few dates make them quick: a second.
+constexpr std::uint64_t kMostFewDates = 70'000;  // transfers
+// Times closer than this are ties, broken by table order.
+constexpr double kTie = 1e-4;
+// What comes so close to the bound is good enough not to search any further.
+constexpr double kGoodEnough = 1.01;
+
+std::uint64_t MostMultiHopOf(const LoweringSpec& spec) {
+  return FindLowering(spec.name)->few_dates ? kMostFewDates : kMostMultiHop;
+}
+
+// Seconds of a candidate, of equal shards where that lets it fold; nullopt if
+// it is too large to try.
+std::optional<double> TryTime(const LoweredCollective& lowered,
+                              const Slice& slice, const SimOptions& options) {
+  // What wins is simulated as asked for: chip by chip if it does not fold.
+  if (HasFarSteps(lowered) &&
+      CountTransfers(lowered, slice.topology) > kMostMultiHop) {
+    SimOptions fluid = options;
+    fluid.network = {};
+    if (options.fold == FoldMode::kOn) fluid.fold = FoldMode::kAuto;
+    const bool pads = options.fold == FoldMode::kOn;
+    const FoldChoice choice =
+        ChooseFold(lowered, WithoutDatedFaults(slice), fluid, "");
+    if (!choice.fold && !pads) return std::nullopt;
+  }
+  if (const auto exact = ClosedForm(lowered.spec, lowered.collective, slice)) {
+    return exact->value();
+  }
+  const Topology& topology = slice.topology;
+  const std::optional<Fold> fold =
+      lowered.program ? FoldOf(*lowered.program, topology) : std::nullopt;
+  const FoldedGrid grid(topology, fold.value_or(NoFold(topology)));
+  if (CountSlots(lowered, grid) > kMostTried) return std::nullopt;
+  const Schedule schedule = MakeSchedule(
+      lowered, topology, fold.value_or(NoFold(topology)),
+      fold ? PaddedPayload(lowered, topology) : lowered.collective.payload);
+  if (!schedule.one_hop() &&
+      schedule.transfers() > MostMultiHopOf(lowered.spec)) {
+    return std::nullopt;
+  }
+  const Network network = fold ? MakeNetwork(slice, grid) : MakeNetwork(slice);
+  return RunCore(schedule, network).makespan +
+         slice.parameters.collective_launch.value();
+}
+
+// Building costs too: routes of several hops around faults are searched for.
+std::uint64_t MostStepsOf(const LoweringSpec& spec,
+                          const Collective& collective,
+                          const Topology& topology) {
+  return HasProgram(spec, collective, topology) ||
+                 FindLowering(spec.name)->one_hop
+             ? kMostSteps
+             : MostMultiHopOf(spec);
+}
+
+// What a candidate that is too large to try takes by its formula; nullopt: it
+// has none.
+std::optional<double> EstimateTime(const LoweringSpec& spec,
+                                   const Collective& collective,
+                                   const Slice& slice) {
+  const Lowering* row = FindLowering(spec.name);
+  if (!row->attains || slice.parameters.ici_issue.value() > 0 ||
+      slice.parameters.ici_window > 0) {
+    return std::nullopt;
+  }
+  const LoweringSpec resolved = Resolve(spec, collective, slice);
+  return row->at_least(collective, slice, resolved).value() +
+         slice.parameters.collective_launch.value();
+}
+
+// A candidate that cannot win, or is too large to try, without building it.
+bool CannotWin(const LoweringSpec& spec, const Collective& collective,
+               const Slice& slice, const std::optional<double>& best) {
+  const Lowering* row = FindLowering(spec.name);
+  if (row->at_least == nullptr || !best || !slice.topology.is_grid() ||
+      SpansSlices(collective, slice.topology)) {
+    return false;
+  }
+  const LoweringSpec resolved = Resolve(spec, collective, slice);
+  return row->at_least(collective, slice, resolved).value() +
+             slice.parameters.collective_launch.value() >=
+         *best * (1 - kTie);
+}
+
+// Whether nothing can be noticeably faster than the best so far.
+class NearBound {
+ public:
+  NearBound(const Collective& collective, const Slice& slice)
+      : collective_(collective), slice_(slice) {}
+
+  bool operator()(double best) {
+    if (bound_ < 0) {
+      bound_ = ComputeBounds(collective_, slice_).binding().time.value() +
+               slice_.parameters.collective_launch.value();
+    }
+    return best <= kGoodEnough * bound_;
+  }
+
+ private:
+  const Collective& collective_;
+  const Slice& slice_;
+  double bound_ = -1;  // seconds, once it is known
+};
+
+// Times the candidates and keeps the fastest.
+class Chooser {
+ public:
+  Chooser(const Collective& collective, const Slice& slice,
+          const std::string& where, const SimOptions& options)
+      : collective_(collective),
+        slice_(slice),
+        where_(where),
+        options_(options),
+        near_bound_(collective, slice) {}
+
+  LoweredCollective Choose(const std::vector<LoweringSpec>& candidates) {
+    std::vector<LoweringSpec> unknown;
+    for (const LoweringSpec& candidate : candidates) {
+      if (!TakeClosedForm(candidate)) unknown.push_back(candidate);
+    }
+    for (const LoweringSpec& candidate : unknown) Try(candidate);
+    LoweredCollective chosen = Chosen();
+    SetRunnerUp(chosen);
+    return chosen;
+  }
+
+ private:
+  // The exact time, where a formula gives it without any construction.
+  bool TakeClosedForm(const LoweringSpec& candidate) {
+    if (!HasProgram(candidate, collective_, slice_.topology) ||
+        !FindLowering(candidate.name)->one_hop) {
+      return false;
+    }
+    const LoweringSpec resolved = Resolve(candidate, collective_, slice_);
+    const auto time = ClosedForm(resolved, collective_, slice_);
+    if (!time) return false;
+    tried_.push_back({resolved, time->value()});
+    if (IsBest(time->value())) {
+      best_.reset();
+      best_spec_ = candidate;
+      best_time_ = time->value();
+    }
+    return true;
+  }
+
+  void Try(const LoweringSpec& candidate) {
+    const bool built = !HasProgram(candidate, collective_, slice_.topology);
+    // Those without a program cost a search, or all their transfers.
+    if (best_time_ && built && near_bound_(*best_time_)) return;
+    if (CannotWin(candidate, collective_, slice_, best_time_)) return;
+    if (CountSteps(Resolve(candidate, collective_, slice_), collective_,
+                   slice_.topology) >
+        MostStepsOf(candidate, collective_, slice_.topology)) {
+      LeaveOut(candidate);
+      return;
+    }
+    LoweredCollective lowered =
+        LowerCollective(collective_, slice_, candidate, where_, SimOptions{});
+    const std::optional<double> time = TryTime(lowered, slice_, options_);
+    if (!time) {
+      LeaveOut(candidate);
+      return;
+    }
+    tried_.push_back({lowered.spec, *time});
+    if (!IsBest(*time)) return;
+    best_ = std::move(lowered);
+    best_spec_ = candidate;
+    best_time_ = *time;
+  }
+
+  // Too large to try: taken by its formula, or if there is nothing else.
+  void LeaveOut(const LoweringSpec& candidate) {
+    const auto time = EstimateTime(candidate, collective_, slice_);
+    if (!time) {
+      if (!untried_) untried_ = candidate;
+    } else if (IsBest(*time)) {
+      best_.reset();
+      best_spec_ = candidate;
+      best_time_ = *time;
+    }
+  }
+
+  bool IsBest(double time) const {
+    return !best_time_ || time < *best_time_ * (1 - kTie);
+  }
+
+  LoweredCollective Chosen() {
+    if (best_) return *std::move(best_);
+    return LowerCollective(collective_, slice_,
+                           best_spec_ ? *best_spec_ : *untried_, where_,
+                           options_);
+  }
+
+  // The fastest of another name: other parameters are no other way to do it.
+  void SetRunnerUp(LoweredCollective& chosen) const {
+    for (const Tried& entry : tried_) {
+      if (entry.spec.name == chosen.spec.name) continue;
+      if (chosen.runner_up && chosen.runner_up_s <= entry.seconds) continue;
+      chosen.runner_up = entry.spec;
+      chosen.runner_up_s = entry.seconds;
+    }
+  }
+
+  struct Tried {
+    LoweringSpec spec;  // resolved
+    double seconds;
+  };
+
+  const Collective& collective_;
+  const Slice& slice_;
+  const std::string& where_;
+  const SimOptions& options_;
+  NearBound near_bound_;
+  std::vector<Tried> tried_;
+  std::optional<LoweringSpec> best_spec_;
+  std::optional<LoweredCollective> best_;  // of best_spec_, if it was lowered
+  std::optional<double> best_time_;
+  std::optional<LoweringSpec> untried_;  // nothing known of its time
+};
+
+}  // namespace
+
+LoweredCollective ChooseLowering(const Collective& collective,
+                                 const Slice& slice, const std::string& where,
+                                 const SimOptions& options) {
+  std::vector<LoweringSpec> candidates;
+  std::vector<NotApplicable> reasons;
+  for (const LoweringSpec& candidate : SpecsForAuto()) {
+    auto reason = WhyNot(candidate, collective, slice.topology);
+    if (!reason) reason = WhyNotServed(options.network, candidate);
+    if (reason) {
+      reasons.push_back({candidate.name, *reason});
+    } else if (!IsRedundant(candidate, collective, slice.topology) &&
+               !IsOutdone(candidate, collective, slice.topology)) {
+      candidates.push_back(candidate);
+    }
+  }
+  if (candidates.empty()) FailNothingApplies(collective, reasons, where);
+  if (candidates.size() == 1) {
+    return LowerCollective(collective, slice, candidates[0], where, options);
+  }
+  return Chooser(collective, slice, where, options).Choose(candidates);
+}
+
+LoweredCollective LowerOrChoose(const Collective& collective,
+                                const Slice& slice,
+                                const std::optional<LoweringSpec>& spec,
+                                const std::string& where,
+                                const SimOptions& options) {
+  return spec ? LowerCollective(collective, slice, *spec, where, options)
+              : ChooseLowering(collective, slice, where, options);
+}
+
+std::optional<std::string> WhyNotServed(const NetworkModel& network,
+                                        const LoweringSpec& spec) {
+  if (network.kind != NetworkKind::kFifo || FindLowering(spec.name)->one_hop) {
+    return std::nullopt;
+  }
+  return "sends over several hops, which --network fifo does not serve; use "
+         "--network packet or fluid";
+}
+
+void FailNothingApplies(const Collective& collective,
+                        const std::vector<NotApplicable>& reasons,
+                        const std::string& where) {
+  std::string text;
+  for (const NotApplicable& entry : JoinReasons(reasons)) {
+    text += "\n  " + entry.lowering + ": " + entry.reason;
+  }
+  throw InputError(where, std::string("no lowering applies to this ") +
+                              ToText(collective.kind) + ":" + text);
+}
+
+}  // namespace podsim
