@@ -2,6 +2,7 @@
 #include <set>
 
 #include "collective/balanced_trees.h"
+#include "collective/exchange.h"
 #include "collective/lowerings.h"
 
 namespace podsim {
@@ -174,6 +175,26 @@ std::uint64_t CountBfb(const Collective& collective, const Topology& topology,
   return diameter * links * phases;
 }
 
+// Level after level, each of which starts once; its sub-chunks at best evenly
+// on all links.
+Seconds BfbLeast(const Collective& collective, const Slice& slice,
+                 const LoweringSpec& spec) {
+  const Topology& topology = slice.topology;
+  const std::vector<int> active = ActiveAxes(collective, topology);
+  const std::int64_t n = GroupSize(collective, topology);
+  const std::int64_t sub_chunks = SubChunksOf(spec, collective, topology);
+  const std::int64_t sub_chunk = collective.payload.value() / (n * sub_chunks);
+  if (active.empty() || sub_chunk == 0) return Seconds(0);
+  int levels = 0;
+  for (const int axis : active) levels += topology.axes()[axis].size / 2;
+  if (topology.twisted()) levels = 1;  // fewer, it is not known how many
+  const double on_a_link = static_cast<double>((n - 1) * sub_chunks) /
+                           static_cast<double>(2 * active.size());
+  const int phases = PhasesOf(collective.kind);
+  return SequenceTime(slice, phases * levels,
+                      phases * on_a_link * static_cast<double>(sub_chunk));
+}
+
 }  // namespace
 
 // Optimal in bandwidth and in steps wherever all levels balance, which they do
@@ -194,6 +215,7 @@ Lowering BfbLowering() {
       .why_not = WhyNotBfb,
       .lower = LowerBfb,
       .count = CountBfb,
+      .at_least = BfbLeast,
       .one_hop = true,
       .twists = true,
       .resolve = ResolveBfb};

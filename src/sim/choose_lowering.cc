@@ -18,7 +18,7 @@ constexpr std::uint64_t kMostSteps = 300'000;
 // Of several hops, where few dates make them quick: a second.
 constexpr std::uint64_t kMostFewDates = 70'000;  // transfers
 // Times closer than this are ties, broken by table order.
-constexpr double kTie = 1e-4;
+constexpr double kTie = 1e-3;
 // What comes so close to the bound is good enough not to search any further.
 constexpr double kGoodEnough = 1.01;
 

@@ -5,6 +5,7 @@
 #include "engine/engine.h"
 #include "schedule/verifier.h"
 #include "test/support/lowered.h"
+#include "test/support/random_slices.h"
 #include "topology/distance.h"
 
 namespace podsim {
@@ -134,6 +135,33 @@ TEST_CASE("bfb is proved on all tori of up to 36 chips",
     }
   }
   CHECK(proofs > 2000);
+}
+
+TEST_CASE("bfb never beats what its row says it takes at least",
+          "[collective][property]") {
+  const std::vector<Torus> tori = {
+      {{2}, false},    {{5}, false},     {{2, 4}, false},    {{3, 4}, false},
+      {{5, 6}, false}, {{4, 4}, false},  {{2, 3, 4}, false}, {{4, 4, 4}, false},
+      {{4, 8}, true},  {{4, 4, 8}, true}};
+  Random random(7);
+  for (const Torus& torus : tori) {
+    const Slice slice = Make(torus);
+    for (int round = 0; round < 20; ++round) {
+      LoweringSpec spec = Spec("bfb");
+      if (round % 3 == 0) spec.sub_chunks = random.Int(1, 7);
+      const auto payload =
+          static_cast<std::int64_t>(random.Decades(0, round % 2 == 0 ? 4 : 9));
+      for (const CollectiveKind kind : kLoweredKinds) {
+        const Collective collective = OnAllChips(kind, payload, slice);
+        CAPTURE(slice.spec, ToText(kind), payload, spec.sub_chunks);
+        const Schedule schedule = LowerOn(slice, spec, collective).schedule;
+        const double time = RunPod(schedule, MakeNetwork(slice)).makespan;
+        CHECK(time >=
+              FindLowering("bfb")->at_least(collective, slice, spec).value() *
+                  (1 - 1e-9));
+      }
+    }
+  }
 }
 
 TEST_CASE("bfb needs axes that wrap", "[collective]") {
