@@ -1,8 +1,10 @@
 #ifndef PODSIM_ENGINE_CORE_H_
 #define PODSIM_ENGINE_CORE_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/engine.h"
@@ -55,7 +57,7 @@ class Successors {
   template <class Ready>
   void Release(std::uint32_t op, Ready ready) {
     for (std::uint32_t k = first_[op]; k < first_[op + 1]; ++k) {
-      if (--pending_[ops_[k]] == 0) ready(ops_[k]);
+      if (--pending_[ops_[k]] == 0 && !StillWaits(ops_[k])) ready(ops_[k]);
     }
   }
   bool Waits(std::uint32_t op) const { return pending_[op] > 0; }
@@ -63,7 +65,21 @@ class Successors {
  private:
   std::vector<std::uint32_t> first_;
   std::vector<std::uint32_t> ops_;
-  std::vector<std::uint32_t> pending_;
+  // What each op still waits for, at most kMost; the rest of the few that wait
+  // for more stands in more_.
+  static constexpr std::uint16_t kMost = UINT16_MAX;
+  bool StillWaits(std::uint32_t op) {
+    if (more_.empty()) return false;
+    const auto found = more_.find(op);
+    if (found == more_.end()) return false;
+    pending_[op] = static_cast<std::uint16_t>(
+        std::min<std::uint32_t>(found->second, kMost));
+    found->second -= pending_[op];
+    if (found->second == 0) more_.erase(found);
+    return true;
+  }
+  std::vector<std::uint16_t> pending_;
+  std::unordered_map<std::uint32_t, std::uint32_t> more_;
 };
 
 }  // namespace podsim

@@ -118,7 +118,11 @@ Successors::Successors(const Schedule& schedule, const Network& network)
   };
   for (std::uint32_t op = 0; op < schedule.size(); ++op) {
     for_each_wait(op, [&](OpId wait) {
-      ++pending_[op];
+      if (pending_[op] < kMost) {
+        ++pending_[op];
+      } else {
+        ++more_[op];
+      }
       ++first_[wait.value() + 1];
     });
   }

@@ -20,12 +20,14 @@ OpId Schedule::Append(const Op& op, std::span<const OpId> after) {
 OpId Schedule::Add(const Transfer& transfer, LinkId link,
                    std::span<const OpId> after) {
   ++transfers_;
-  const OpId id = Append({.bytes = transfer.bytes.value(),
+  CHECK(transfer.chunks.base == transfer.src ||
+        !IsPlaced(transfer.chunks.pattern))
+      << "chunks seen from another chip than the one that sends them";
+  const OpId id = Append({.bytes = Halves(transfer.bytes.value()),
                           .src = transfer.src,
                           .dst = transfer.dst,
                           .route = link,
                           .pattern = transfer.chunks.pattern,
-                          .base = transfer.chunks.base,
                           .lane = transfer.lane,
                           .mode = transfer.mode,
                           .kind = OpKind::kTransfer},
@@ -63,16 +65,16 @@ OpId Schedule::Add(const Transfer& transfer, std::span<const LinkId> route,
 OpId Schedule::AddLocal(ChipId chip, ChunkSet chunks, OpId scratch_of,
                         Seconds duration, std::span<const OpId> after) {
   durations_.push_back(duration);
-  return Append({.bytes = static_cast<std::int64_t>(durations_.size() - 1),
-                 .src = chip,
-                 .dst = chip,
-                 .route = LinkId(scratch_of.value()),
-                 .pattern = chunks.pattern,
-                 .base = chunks.base,
-                 .lane = 0,
-                 .mode = Mode::kReduce,
-                 .kind = OpKind::kLocal},
-                after);
+  return Append(
+      {.bytes = Halves(static_cast<std::int64_t>(durations_.size() - 1)),
+       .src = chip,
+       .dst = chip,
+       .route = LinkId(scratch_of.value()),
+       .pattern = chunks.pattern,
+       .lane = 0,
+       .mode = Mode::kReduce,
+       .kind = OpKind::kLocal},
+      after);
 }
 
 OpId Schedule::AddCompute(ChipId chip, Seconds duration,
@@ -80,16 +82,22 @@ OpId Schedule::AddCompute(ChipId chip, Seconds duration,
   durations_.push_back(duration);
   hbm_.resize(durations_.size());
   hbm_.back() = hbm;
-  return Append({.bytes = static_cast<std::int64_t>(durations_.size() - 1),
-                 .src = chip,
-                 .dst = chip,
-                 .route = LinkId(0),
-                 .pattern = PatternId(0),
-                 .base = chip,
-                 .lane = 0,
-                 .mode = Mode::kCopy,
-                 .kind = OpKind::kCompute},
-                after);
+  return Append(
+      {.bytes = Halves(static_cast<std::int64_t>(durations_.size() - 1)),
+       .src = chip,
+       .dst = chip,
+       .route = LinkId(0),
+       .pattern = PatternId(0),
+       .lane = 0,
+       .mode = Mode::kCopy,
+       .kind = OpKind::kCompute},
+      after);
+}
+
+bool Schedule::IsPlaced(PatternId pattern) const {
+  if (pattern.value() >= patterns_.size()) return false;
+  const SchedulePattern& known = patterns_[pattern.value()];
+  return known.relative || known.sub_chunks > 0;
 }
 
 void AppendRun(std::vector<ChunkRun>& runs, std::uint32_t first,
@@ -140,11 +148,11 @@ std::span<const LinkId> Schedule::route(OpId op) const {
 }
 
 Seconds Schedule::duration(OpId op) const {
-  return durations_[static_cast<std::size_t>(ops_[op.value()].bytes)];
+  return durations_[static_cast<std::size_t>(ops_[op.value()].bytes.value())];
 }
 
 Bytes Schedule::hbm(OpId op) const {
-  const auto index = static_cast<std::size_t>(ops_[op.value()].bytes);
+  const auto index = static_cast<std::size_t>(ops_[op.value()].bytes.value());
   return index < hbm_.size() ? hbm_[index] : Bytes(0);
 }
 

@@ -47,7 +47,7 @@ struct SchedulePattern {
 struct Transfer {
   ChipId src;
   ChipId dst;
-  ChunkSet chunks;
+  ChunkSet chunks;  // seen from src, or runs
   Bytes bytes;
   Mode mode = Mode::kCopy;
   std::uint16_t lane = 0;  // informative: order is in the dependences
@@ -55,7 +55,7 @@ struct Transfer {
 
 // A DAG of transfers, local adds and computes in flat arrays. An op depends
 // only on older ops, so op ids are a topological order and cycles cannot be
-// written. Full pods need millions of ops: 36 bytes each, and 4 per dependence.
+// written. Full pods need millions of ops: 32 bytes each, and 4 per dependence.
 // Chips and links are those of the slice, or the sites of a fold.
 class Schedule {
  public:
@@ -81,11 +81,13 @@ class Schedule {
   OpKind kind(OpId op) const { return ops_[op.value()].kind; }
   ChipId src(OpId op) const { return ops_[op.value()].src; }  // or its chip
   ChipId dst(OpId op) const { return ops_[op.value()].dst; }
-  Bytes bytes(OpId op) const { return Bytes(ops_[op.value()].bytes); }
+  Bytes bytes(OpId op) const { return Bytes(ops_[op.value()].bytes.value()); }
   Mode mode(OpId op) const { return ops_[op.value()].mode; }
   std::uint16_t lane(OpId op) const { return ops_[op.value()].lane; }
+  // Seen from the chip that sends them.
   ChunkSet chunks(OpId op) const {
-    return {ops_[op.value()].pattern, ops_[op.value()].base};
+    const bool local = kind(op) == OpKind::kLocal;
+    return {ops_[op.value()].pattern, src(local ? scratch_of(op) : op)};
   }
   // Links of a transfer in order; at least one.
   std::span<const LinkId> route(OpId op) const;
@@ -113,19 +115,32 @@ class Schedule {
   }
 
  private:
+  // In halves, which ask for no padding.
+  class Halves {
+   public:
+    explicit Halves(std::int64_t value)
+        : low_(static_cast<std::uint32_t>(value)),
+          high_(static_cast<std::uint32_t>(value >> 32)) {}
+    std::int64_t value() const {
+      return static_cast<std::int64_t>(std::uint64_t{high_} << 32 | low_);
+    }
+
+   private:
+    std::uint32_t low_, high_;
+  };
   struct Op {
-    std::int64_t bytes;  // of a compute or local: index into durations_
+    Halves bytes;  // of a compute or local: index into durations_
     ChipId src, dst;
     // One hop: the link; more: index into routes_; of a local: its transfer.
     LinkId route;
     PatternId pattern;
-    ChipId base;
     std::uint16_t lane;
     Mode mode;
     OpKind kind;
   };
 
   OpId Append(const Op& op, std::span<const OpId> after);
+  bool IsPlaced(PatternId pattern) const;  // from a chip: no runs
 
   std::vector<Op> ops_;
   std::vector<std::uint32_t> first_after_ = {0};

@@ -18,7 +18,9 @@ constexpr std::uint64_t kMostSteps = 300'000;
 // Of several hops, where few dates make them quick: a second.
 constexpr std::uint64_t kMostFewDates = 70'000;  // transfers
 // Times closer than this are ties, broken by table order.
-constexpr double kTie = 1e-3;
+constexpr double kTie = 1e-9;
+// What can gain no more than this is not built.
+constexpr double kLeastGain = 1e-3;
 // What comes so close to the bound is good enough not to search any further.
 constexpr double kGoodEnough = 1.01;
 
@@ -97,7 +99,7 @@ bool CannotWin(const LoweringSpec& spec, const Collective& collective,
   const LoweringSpec resolved = Resolve(spec, collective, slice);
   return row->at_least(collective, slice, resolved).value() +
              slice.parameters.collective_launch.value() >=
-         *best * (1 - kTie);
+         *best * (1 - kLeastGain);
 }
 
 // Whether nothing can be noticeably faster than the best so far.

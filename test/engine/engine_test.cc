@@ -399,5 +399,18 @@ TEST_CASE("transfers take memory bandwidth from computes at both their ends",
   }
 }
 
+// More than the counter of an op holds.
+TEST_CASE("an op waits for 200,000 others", "[engine]") {
+  Schedule schedule;
+  std::vector<OpId> before;
+  for (int k = 0; k < 200'000; ++k) {
+    before.push_back(schedule.AddCompute(ChipId(0), Seconds(k * 1e-6), {}));
+  }
+  const OpId last = schedule.AddCompute(ChipId(0), Seconds(1), before);
+  const Slice slice = MakeTorus({4}, {});
+  const Timeline timeline = RunPod(schedule, MakeNetwork(slice));
+  CHECK(Near(timeline.end[last.value()], 199'999e-6 + 1));
+}
+
 }  // namespace
 }  // namespace podsim
