@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/parse_units.h"
 #include "base/text.h"
+#include "collective/fx_plan.h"
 #include "collective/groups.h"
 #include "collective/lowerings.h"
 #include "collective/sub_grid.h"
@@ -120,6 +121,11 @@ void SetKey(const std::string& key, const std::string& value,
           where, "expected " + key + "=true or false, got \"" + value + "\"");
     }
     spec.*flag = value == "true";
+  } else if (key == "plan") {
+    ParseFxText(value, where);
+    spec.plan = value;
+  } else if (key == "cut") {
+    spec.cut = ParseCount(value, 0, kMaxBatches, where + ": " + key);
   } else if (key == "step_compute") {
     spec.step_compute = ParseDuration(value, where + ": " + key);
   } else if (value == "balanced") {
@@ -252,7 +258,8 @@ std::span<const Lowering> Lowerings() {
                                              HamiltonianPairLowering(),
                                              GreedyLowering(),
                                              EdgeDisjointTreesLowering(),
-                                             SpanningTreesLowering()};
+                                             SpanningTreesLowering(),
+                                             FxLowering()};
   return rows;
 }
 
@@ -340,6 +347,11 @@ std::string ToText(const LoweringSpec& spec, const Collective& collective,
                         (spec.ties == Ties::kHalves ? "halves" : "parity"));
     } else if (bool LoweringSpec::*flag = FindFlag(key)) {
       entries.push_back(key + "=" + (spec.*flag ? "true" : "false"));
+    } else if (key == "plan") {
+      entries.push_back(key + "=" + spec.plan);
+    } else if (key == "cut") {
+      if (spec.cut >= 0)
+        entries.push_back(key + "=" + std::to_string(spec.cut));
     } else if (key == "step_compute") {
       entries.push_back(key + "=" + Exact(spec.step_compute.value()) + "s");
     } else {
@@ -478,6 +490,9 @@ std::vector<LoweringSpec> SpecsToCompare() {
 
 std::vector<LoweringSpec> SpecsForAuto() {
   std::vector<LoweringSpec> specs = SpecsToCompare();
+  // Its plan is to be chosen first.
+  std::erase_if(specs,
+                [](const LoweringSpec& spec) { return spec.name == "fx"; });
   // Large slices: it folds.
   specs.push_back({.name = "direct", .fractions = {}, .ties = Ties::kHalves});
   for (const char* name : {"bucket-rotated", "hierarchical"}) {

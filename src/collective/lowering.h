@@ -38,6 +38,8 @@ struct LoweringSpec {
   Seconds step_compute{0};        // of one product beside the transfers
   int trees = 0;                  // packed into a slice; 0: the best number
   int edge_copies = 0;            // trees that may share a cable; 0: the best
+  std::string plan = {};          // of rounds; empty: axis after axis
+  int cut = -1;                   // rounds in two phases; -1: all, or no choice
 };
 
 inline constexpr int kMostChunks = 1024;  // that `0` means

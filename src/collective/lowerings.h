@@ -37,6 +37,7 @@ Lowering HamiltonianPairLowering();
 Lowering GreedyLowering();
 Lowering EdgeDisjointTreesLowering();
 Lowering SpanningTreesLowering();
+Lowering FxLowering();
 
 }  // namespace podsim
 

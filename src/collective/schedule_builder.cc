@@ -44,6 +44,14 @@ std::uint32_t ScheduleBuilder::AddChunk(std::size_t group, int owner,
   return static_cast<std::uint32_t>(chunks.size() - 1);
 }
 
+std::uint32_t ScheduleBuilder::AddLevel() {
+  std::vector<Chunk>& chunks = whole_.meaning.chunks;
+  Chunk next = chunks.back();
+  ++next.level;
+  chunks.push_back(next);
+  return static_cast<std::uint32_t>(chunks.size() - 1);
+}
+
 std::uint32_t ScheduleBuilder::NewestOf(ChipId chip,
                                         std::uint32_t chunk) const {
   const std::uint32_t rank = rank_of_[chip.value()];
@@ -125,6 +133,10 @@ std::optional<OpId> ScheduleBuilder::Send(const Message& message,
     return op;
   }
   for (const std::uint32_t chunk : kept) {
+    if (message.mode == Mode::kAccumulate) {
+      AddWriter(message.to, chunk + 1, op, /*overwrites=*/false);
+      continue;
+    }
     if (known[chunk].receiver == message.to) continue;
     AddWriter(message.to, chunk, op, message.mode == Mode::kCopy);
   }
@@ -142,6 +154,16 @@ OpId ScheduleBuilder::AddScratch(OpId transfer, std::span<const OpId> after) {
     AddWriter(chip, chunk, op, /*overwrites=*/false);
   }
   return op;
+}
+
+void ScheduleBuilder::Accumulate(ChipId chip, std::uint32_t chunk) {
+  if (whole_.meaning.chunks[chunk].bytes.value() == 0) return;
+  std::vector<OpId> waits;
+  AddWriters(chip, chunk, waits);
+  SortOut(waits);
+  const OpId op = whole_.schedule.AddAccumulate(
+      chip, {PatternOf({&chunk, 1}), chip}, waits);
+  AddWriter(chip, chunk + 1, op, /*overwrites=*/false);
 }
 
 WholeSchedule ScheduleBuilder::Finish() && { return std::move(whole_); }

@@ -40,12 +40,17 @@ class ScheduleBuilder {
   // that have one.
   std::uint32_t AddChunk(std::size_t group, int owner, Bytes bytes,
                          int target = 0);
+  // The next level of the last chunk.
+  std::uint32_t AddLevel();
 
   // nullopt: nothing to send. `after`: what it waits for besides data.
   std::optional<OpId> Send(const Message& message,
                            std::span<const OpId> after = {});
   // Adds what a scratch transfer left at its destination.
   OpId AddScratch(OpId transfer, std::span<const OpId> after);
+
+  // Adds the chip's own chunk into its next level, when it is complete.
+  void Accumulate(ChipId chip, std::uint32_t chunk);
 
   WholeSchedule Finish() &&;
 

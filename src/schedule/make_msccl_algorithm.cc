@@ -33,6 +33,10 @@ class Maker {
   MscclAlgorithm Make() && {
     Prepare();
     for (std::uint32_t op = 0; op < schedule_.size(); ++op) {
+      if (schedule_.mode(OpId(op)) == Mode::kAccumulate) {
+        Fail("MSCCL XML has no levels of a chunk, and op " +
+             std::to_string(op) + " accumulates into one");
+      }
       switch (schedule_.kind(OpId(op))) {
         case OpKind::kTransfer:
           AddTransfer(OpId(op));

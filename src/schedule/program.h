@@ -17,9 +17,10 @@ namespace podsim {
 
 // What a transfer does to the chunks at its destination.
 enum class Mode : std::uint8_t {
-  kCopy,     // replaces them
-  kReduce,   // adds to them on arrival
-  kScratch,  // leaves them alone until a Local adds the arrived bytes
+  kCopy,        // replaces them
+  kReduce,      // adds to them on arrival
+  kScratch,     // leaves them alone until a Local adds the arrived bytes
+  kAccumulate,  // adds chunk c to chunk c+1, the next level of its bytes
 };
 
 enum class Half : std::uint8_t { kFirst, kSecond, kBoth };

@@ -77,6 +77,21 @@ OpId Schedule::AddLocal(ChipId chip, ChunkSet chunks, OpId scratch_of,
       after);
 }
 
+OpId Schedule::AddAccumulate(ChipId chip, ChunkSet chunks,
+                             std::span<const OpId> after) {
+  durations_.emplace_back(0);
+  return Append(
+      {.bytes = Halves(static_cast<std::int64_t>(durations_.size() - 1)),
+       .src = chip,
+       .dst = chip,
+       .route = LinkId(0),
+       .pattern = chunks.pattern,
+       .lane = 0,
+       .mode = Mode::kAccumulate,
+       .kind = OpKind::kLocal},
+      after);
+}
+
 OpId Schedule::AddCompute(ChipId chip, Seconds duration,
                           std::span<const OpId> after, Bytes hbm) {
   durations_.push_back(duration);

@@ -65,6 +65,8 @@ class Schedule {
   // Adds what the transfer `scratch_of` left in scratch, in `duration`.
   OpId AddLocal(ChipId chip, ChunkSet chunks, OpId scratch_of, Seconds duration,
                 std::span<const OpId> after);
+  // Adds the chip's own chunks, each into its next level, in no time.
+  OpId AddAccumulate(ChipId chip, ChunkSet chunks, std::span<const OpId> after);
   // `hbm`: bytes of memory traffic, for engines that let transfers disturb it.
   OpId AddCompute(ChipId chip, Seconds duration, std::span<const OpId> after,
                   Bytes hbm = Bytes(0));
@@ -86,12 +88,13 @@ class Schedule {
   std::uint16_t lane(OpId op) const { return ops_[op.value()].lane; }
   // Seen from the chip that sends them.
   ChunkSet chunks(OpId op) const {
-    const bool local = kind(op) == OpKind::kLocal;
-    return {ops_[op.value()].pattern, src(local ? scratch_of(op) : op)};
+    const bool scratch =
+        kind(op) == OpKind::kLocal && mode(op) != Mode::kAccumulate;
+    return {ops_[op.value()].pattern, src(scratch ? scratch_of(op) : op)};
   }
   // Links of a transfer in order; at least one.
   std::span<const LinkId> route(OpId op) const;
-  // Of a local op: the transfer whose scratch it adds.
+  // Of a local op that does not accumulate: the transfer whose scratch it adds.
   OpId scratch_of(OpId op) const {
     return OpId(ops_[op.value()].route.value());
   }
@@ -164,6 +167,10 @@ struct Chunk {
   Bytes bytes;
   std::optional<ChipId> contributor;  // who has it before
   std::optional<ChipId> receiver;     // who must have the full sum after
+  // Of several accumulators of the same bytes, consecutive chunks: only level 0
+  // is anywhere before, only the highest is due. The others start at zero: they
+  // may be added to while empty, not read.
+  std::uint32_t level = 0;
 };
 
 // What a schedule must compute, as data.
@@ -173,6 +180,12 @@ struct CollectiveMeaning {
   std::vector<std::vector<ChipId>> groups;
   std::optional<std::uint32_t> root;  // chip id
   std::vector<Chunk> chunks;
+
+  // Whether the next chunk is the next level of this one.
+  bool HasNextLevel(std::size_t chunk) const {
+    return chunk + 1 < chunks.size() &&
+           chunks[chunk + 1].level == chunks[chunk].level + 1;
+  }
 };
 
 // Calls visit(first, count) for the runs of chunk ids of a chunk set.

@@ -92,7 +92,7 @@ class Reader {
   }
 
   void ReadChunk(const JsonValue& json) {
-    json.RejectUnknownKeys({"owner", "bytes", "group", "target"});
+    json.RejectUnknownKeys({"owner", "bytes", "group", "target", "level"});
     const auto& groups = file_.meaning.groups;
     std::uint32_t group = 0;
     if (const auto entry = json.Find("group")) {
@@ -109,6 +109,10 @@ class Reader {
     };
     const std::uint32_t owner = read_rank(json.Get("owner"));
     const Bytes bytes(json.Get("bytes").AsInteger(0, INT64_MAX));
+    std::uint32_t level = 0;
+    if (const auto entry = json.Find("level")) {
+      level = static_cast<std::uint32_t>(entry->AsInteger(0, UINT16_MAX));
+    }
     if (bytes.value() > INT64_MAX - total_bytes_) {
       json.Fail("the chunks add up to more than 2^63 - 1 bytes");
     }
@@ -121,6 +125,7 @@ class Reader {
     }
     file_.meaning.chunks.push_back(
         MakeChunk(*kind_, members, group, owner, bytes, root_rank_, target));
+    file_.meaning.chunks.back().level = level;
   }
 
   // Chunks of one group cover the payload (blocks of an all-to-all need not:
@@ -129,7 +134,7 @@ class Reader {
     if (kind_->targeted()) return;
     std::vector<std::int64_t> sums(file_.meaning.groups.size());
     for (const Chunk& chunk : file_.meaning.chunks) {
-      sums[chunk.group] += chunk.bytes.value();
+      if (chunk.level == 0) sums[chunk.group] += chunk.bytes.value();
     }
     for (std::size_t g = 0; g < sums.size(); ++g) {
       if (sums[g] == file_.meaning.payload.value()) continue;
@@ -218,8 +223,9 @@ class Reader {
     if (json.AsString() == "copy") return Mode::kCopy;
     if (json.AsString() == "reduce") return Mode::kReduce;
     if (json.AsString() == "scratch") return Mode::kScratch;
-    json.Fail("expected copy, reduce or scratch, got \"" + json.AsString() +
-              "\"");
+    if (json.AsString() == "accumulate") return Mode::kAccumulate;
+    json.Fail("expected copy, reduce, scratch or accumulate, got \"" +
+              json.AsString() + "\"");
   }
 
   void ReadTransfer(const JsonValue& json) {
@@ -275,7 +281,20 @@ class Reader {
     byte_hops_ += bytes.value() * count;
   }
 
+  // An accumulate adds the chip's own chunks; others add from scratch.
+  void ReadAccumulate(const JsonValue& json, const JsonValue& mode) {
+    json.RejectUnknownKeys({"op", "chip", "mode", "chunks", "after"});
+    if (mode.AsString() != "accumulate") {
+      mode.Fail("expected accumulate, got \"" + mode.AsString() + "\"");
+    }
+    const ChipId chip = ReadChip(json.Get("chip"));
+    std::int64_t sum = 0;
+    const ChunkSet chunks = ReadChunks(json.Get("chunks"), sum);
+    file_.schedule.AddAccumulate(chip, chunks, ReadAfter(json));
+  }
+
   void ReadLocal(const JsonValue& json) {
+    if (const auto mode = json.Find("mode")) return ReadAccumulate(json, *mode);
     json.RejectUnknownKeys(
         {"op", "chip", "chunks", "scratch_of", "seconds", "after"});
     const ChipId chip = ReadChip(json.Get("chip"));

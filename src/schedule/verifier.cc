@@ -106,15 +106,56 @@ class Replay {
   }
 
   void CheckStructure() {
+    CheckLevels();
     for (std::uint32_t id = 0; id < schedule_.size(); ++id) {
       const OpId op(id);
       if (schedule_.kind(op) == OpKind::kTransfer) {
         CheckRoute(op);
         CheckBytes(op);
+        if (Accumulates(op)) CheckAccumulate(op);
       } else if (schedule_.kind(op) == OpKind::kLocal) {
-        CheckLocal(op);
+        if (Accumulates(op)) {
+          CheckAccumulate(op);
+        } else {
+          CheckLocal(op);
+        }
       }
     }
+  }
+
+  bool Accumulates(OpId op) const {
+    return schedule_.mode(op) == Mode::kAccumulate;
+  }
+
+  // A level stands right after the one below it.
+  void CheckLevels() {
+    for (std::size_t c = 0; c < meaning_.chunks.size(); ++c) {
+      const Chunk& chunk = meaning_.chunks[c];
+      if (chunk.level == 0) continue;
+      if (c > 0 && meaning_.HasNextLevel(c - 1)) {
+        const Chunk& below = meaning_.chunks[c - 1];
+        if (below.group == chunk.group && below.owner == chunk.owner &&
+            below.bytes == chunk.bytes && below.receiver == chunk.receiver) {
+          continue;
+        }
+      }
+      violations_.Add("chunk " + std::to_string(c) + " is level " +
+                      std::to_string(chunk.level) +
+                      ", and the chunk before it is not level " +
+                      std::to_string(chunk.level - 1) + " of the same bytes");
+    }
+  }
+
+  void CheckAccumulate(OpId op) {
+    ForEachRun(schedule_, schedule_.chunks(op), topology_, per_owner_,
+               [&](std::uint32_t first, std::uint32_t count) {
+                 for (std::uint32_t c = first; c < first + count; ++c) {
+                   if (meaning_.HasNextLevel(c)) continue;
+                   violations_.Add(OpText(op.value()) + " accumulates chunk " +
+                                   std::to_string(c) +
+                                   ", which has no next level");
+                 }
+               });
   }
 
   bool UsesPorts(OpId op) const {
@@ -228,7 +269,8 @@ class Replay {
     std::uint32_t places = 0;
     for (std::uint32_t c = 0; c < chunks; ++c) {
       if (meaning_.chunks[c].bytes.value() == 0) continue;
-      if (places == most) {
+      // All levels in one block: an accumulate goes from one to the next.
+      if (places >= most && meaning_.chunks[c].level == 0) {
         blocks_.push_back(c);
         places = 0;
       }
@@ -247,7 +289,7 @@ class Replay {
     scratch_.clear();
     for (std::uint32_t c = first; c < last; ++c) {
       const Chunk& chunk = meaning_.chunks[c];
-      if (chunk.bytes.value() == 0) continue;
+      if (chunk.bytes.value() == 0 || chunk.level > 0) continue;
       if (chunk.contributor) {
         At(chunk.contributor->value(), c).value =
             Contribution(chunk.group, *chunk.contributor);
@@ -264,7 +306,8 @@ class Replay {
   void ReplayOp(std::uint32_t id) {
     const OpId op(id);
     if (schedule_.kind(op) == OpKind::kCompute) return;
-    const bool local = schedule_.kind(op) == OpKind::kLocal;
+    const bool scratch =
+        schedule_.kind(op) == OpKind::kLocal && !Accumulates(op);
     ForEachRun(schedule_, schedule_.chunks(op), topology_, per_owner_,
                [&](std::uint32_t first, std::uint32_t count) {
                  const std::uint32_t begin = std::max(first, first_);
@@ -272,7 +315,7 @@ class Replay {
                  for (std::uint32_t c = begin; c < end; ++c) {
                    // Nothing to move, so nothing may have brought it here.
                    if (meaning_.chunks[c].bytes.value() == 0) continue;
-                   if (local) {
+                   if (scratch) {
                      AddScratch(op, c);
                    } else {
                      Move(op, c);
@@ -294,6 +337,11 @@ class Replay {
     if (from.first_reader == kNone) from.first_reader = op.value();
     if (schedule_.mode(op) == Mode::kScratch) {
       scratch_[ScratchKey(op, chunk)] = from.value;
+      return;
+    }
+    if (Accumulates(op)) {
+      if (!meaning_.HasNextLevel(chunk)) return;  // known to be wrong
+      Write(op, dst, chunk + 1, from.value, /*adds=*/true);
       return;
     }
     Write(op, dst, chunk, from.value, schedule_.mode(op) == Mode::kReduce);
@@ -327,7 +375,7 @@ class Replay {
       Note(cell.writers, op, /*adds=*/false);
       return;
     }
-    if (cell.value.count == 0) {
+    if (cell.value.count == 0 && meaning_.chunks[chunk].level == 0) {
       violations_.Add(OpText(op.value()) + " adds into " +
                       CellText(chip, chunk) + ", which is not there");
     }
@@ -382,7 +430,7 @@ class Replay {
 
   bool Moves(std::uint32_t op) const {
     return schedule_.kind(OpId(op)) == OpKind::kTransfer &&
-           schedule_.mode(OpId(op)) != Mode::kScratch;
+           schedule_.mode(OpId(op)) != Mode::kScratch && !Accumulates(OpId(op));
   }
 
   // Follows the chunk itself: what `ancestor` wrote was read by a transfer that
@@ -422,6 +470,7 @@ class Replay {
   void CheckFinal(std::uint32_t c) {
     const Chunk& chunk = meaning_.chunks[c];
     if (chunk.bytes.value() == 0) return;  // nothing to move
+    if (meaning_.HasNextLevel(c)) return;
     const Fingerprint full = Full(chunk);
     if (chunk.receiver) {
       CheckFull(chunk.receiver->value(), c, full);

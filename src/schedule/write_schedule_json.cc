@@ -56,6 +56,8 @@ const char* ModeText(Mode mode) {
       return "reduce";
     case Mode::kScratch:
       return "scratch";
+    case Mode::kAccumulate:
+      return "accumulate";
   }
   return "";
 }
@@ -93,6 +95,10 @@ std::string OpText(const Schedule& schedule, OpId op, const Topology& topology,
              "], \"lane\": " + std::to_string(schedule.lane(op)) + after;
     }
     case OpKind::kLocal:
+      if (schedule.mode(op) == Mode::kAccumulate) {
+        return "{\"op\": \"local\", \"chip\": " + chip +
+               ", \"mode\": \"accumulate\"" + chunks() + after;
+      }
       return "{\"op\": \"local\", \"chip\": " + chip + chunks() +
              ", \"scratch_of\": " +
              std::to_string(schedule.scratch_of(op).value()) +
@@ -133,10 +139,13 @@ void WriteSchedule(const Schedule& schedule, const CollectiveMeaning& meaning,
   const bool name_groups = meaning.groups.size() > 1;
   const TargetText target(meaning, topology);
   for (const Chunk& chunk : meaning.chunks) {
-    write(separator + ("{\"owner\": " + std::to_string(chunk.owner)) +
-          ", \"bytes\": " + std::to_string(chunk.bytes.value()) +
-          (name_groups ? ", \"group\": " + std::to_string(chunk.group) : "") +
-          target.Of(chunk) + "}");
+    write(
+        separator + ("{\"owner\": " + std::to_string(chunk.owner)) +
+        ", \"bytes\": " + std::to_string(chunk.bytes.value()) +
+        (name_groups ? ", \"group\": " + std::to_string(chunk.group) : "") +
+        target.Of(chunk) +
+        (chunk.level > 0 ? ", \"level\": " + std::to_string(chunk.level) : "") +
+        "}");
     separator = ",\n  ";
   }
   write("],\n \"ops\": [");

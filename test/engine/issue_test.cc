@@ -9,6 +9,7 @@
 #include "cost/closed_form.h"
 #include "engine/engine.h"
 #include "schedule/placement.h"
+#include "schedule/verifier.h"
 #include "test/support/golden_case.h"
 #include "test/support/issue.h"
 #include "test/support/lowered.h"
@@ -281,6 +282,27 @@ bool OrdersOtherwise(const Slice& slice, const LoweringSpec& spec,
                     slice.topology);
 }
 
+// Its messages and bytes, and that it computes the collective.
+void CheckTraffic(const nlohmann::json& test, const WholeSchedule& whole,
+                  const Topology& topology) {
+  const Schedule& schedule = whole.schedule;
+  std::map<std::uint32_t, std::int64_t> loads;
+  std::int64_t byte_hops = 0, most = 0;
+  for (std::uint32_t id = 0; id < schedule.size(); ++id) {
+    if (schedule.kind(OpId(id)) != OpKind::kTransfer) continue;
+    for (const LinkId link : schedule.route(OpId(id))) {
+      const std::int64_t bytes = schedule.bytes(OpId(id)).value();
+      byte_hops += bytes;
+      most = std::max(most, loads[link.value()] += bytes);
+    }
+  }
+  CHECK(schedule.transfers() == test["transfers"].get<std::uint32_t>());
+  CHECK(byte_hops == test["byte_hops"].get<std::int64_t>());
+  CHECK(most == test["max_link_bytes"].get<std::int64_t>());
+  CHECK(VerifyFull(schedule, whole.meaning, topology).texts() ==
+        std::vector<std::string>{});
+}
+
 TEST_CASE("golden times with issue cost", "[engine][issue][golden]") {
   std::ifstream file(PODSIM_TEST_DATA "/golden_latency.json");
   const auto golden = nlohmann::json::parse(file);
@@ -294,16 +316,18 @@ TEST_CASE("golden times with issue cost", "[engine][issue][golden]") {
     const LoweringSpec spec = MakeCaseSpec(test);
     const Collective collective = MakeCaseCollective(test, slice);
     if (OrdersOtherwise(slice, spec, collective)) continue;
-    const double time =
-        RunPod(MakeWhole(slice, spec, collective).schedule, MakeNetwork(slice))
-            .makespan;
+    const WholeSchedule whole = MakeWhole(slice, spec, collective);
+    const double time = RunPod(whole.schedule, MakeNetwork(slice)).makespan;
+    if (spec.name == "fx" || spec.name == "swing-exchange") {
+      CheckTraffic(test, whole, slice.topology);
+    }
     CHECK(Near(time, test["time_s"].get<double>()));
     // Our bound is one of theirs.
     CHECK(ComputeBounds(collective, slice).binding().time.value() <=
           time * (1 + 1e-9));
     ++checked;
   }
-  CHECK(checked > 60);
+  CHECK(checked > 380);
 }
 
 }  // namespace

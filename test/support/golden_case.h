@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/text.h"
+#include "collective/fx_plan.h"
 #include "collective/groups.h"
 #include "collective/lowering.h"
 #include "topology/slice.h"
@@ -76,6 +78,39 @@ inline Slice MakeCaseSlice(const nlohmann::json& test) {
   return slice;
 }
 
+// The text of a plan given as parts of rounds of [axis, radix, form].
+inline std::string PlanTextOf(const nlohmann::json& plan) {
+  std::vector<std::vector<std::string>> radices;
+  std::string suffix;
+  for (const nlohmann::json& round : plan[0]) {
+    for (const nlohmann::json& factor : round) {
+      const auto axis = factor[0].get<std::size_t>();
+      if (axis >= radices.size()) radices.resize(axis + 1);
+      radices[axis].push_back(std::to_string(factor[1].get<int>()));
+      if (factor[2] == "a") suffix = "a";
+    }
+  }
+  std::vector<std::string> axes;
+  for (const auto& axis : radices) axes.push_back(Join(axis, "."));
+  suffix = "*" + std::to_string(plan.size()) + suffix;
+  for (const char* merge : {"", ":L", ":F2", ":L2"}) {
+    const std::string text = Join(axes, "/") + merge + suffix;
+    nlohmann::json meant = nlohmann::json::array();
+    for (const FxPart& part : MakeFxPlan(ParseFxText(text, "")).parts) {
+      meant.push_back(nlohmann::json::array());
+      for (const FxRound& round : part) {
+        meant.back().push_back(nlohmann::json::array());
+        for (const FxFactor& factor : round) {
+          meant.back().back().push_back(
+              {factor.axis, factor.radix, suffix.back() == 'a' ? "a" : "c"});
+        }
+      }
+    }
+    if (meant == plan) return text;
+  }
+  return "none: " + plan.dump();
+}
+
 inline LoweringSpec MakeCaseSpec(const nlohmann::json& test) {
   LoweringSpec spec{.name = LoweringNameOf(test), .fractions = {}};
   const nlohmann::json& params = test["params"];
@@ -91,6 +126,8 @@ inline LoweringSpec MakeCaseSpec(const nlohmann::json& test) {
   spec.bidirectional = params.value("bidirectional", false);
   spec.step_compute = Seconds(params.value("step_compute_s", 0.0));
   spec.edge_copies = params.value("edge_copies", 0);
+  if (params.contains("plan")) spec.plan = PlanTextOf(params["plan"]);
+  spec.cut = params.value("cut", -1);
   if (params.contains("fractions") && !params["fractions"].is_null()) {
     spec.fractions = params["fractions"].get<std::vector<double>>();
   }
