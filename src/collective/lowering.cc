@@ -259,7 +259,8 @@ std::span<const Lowering> Lowerings() {
                                              GreedyLowering(),
                                              EdgeDisjointTreesLowering(),
                                              SpanningTreesLowering(),
-                                             FxLowering()};
+                                             FxLowering(),
+                                             SwingExchangeLowering()};
   return rows;
 }
 
@@ -491,8 +492,9 @@ std::vector<LoweringSpec> SpecsToCompare() {
 std::vector<LoweringSpec> SpecsForAuto() {
   std::vector<LoweringSpec> specs = SpecsToCompare();
   // Its plan is to be chosen first.
-  std::erase_if(specs,
-                [](const LoweringSpec& spec) { return spec.name == "fx"; });
+  std::erase_if(specs, [](const LoweringSpec& spec) {
+    return spec.name == "fx" || spec.name == "swing-exchange";
+  });
   // Large slices: it folds.
   specs.push_back({.name = "direct", .fractions = {}, .ties = Ties::kHalves});
   for (const char* name : {"bucket-rotated", "hierarchical"}) {

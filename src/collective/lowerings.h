@@ -38,6 +38,7 @@ Lowering GreedyLowering();
 Lowering EdgeDisjointTreesLowering();
 Lowering SpanningTreesLowering();
 Lowering FxLowering();
+Lowering SwingExchangeLowering();
 
 }  // namespace podsim
 

@@ -213,6 +213,69 @@ WholeSchedule BuildSwing(const Collective& collective, const Topology& topology,
   return std::move(builder).Finish();
 }
 
+// All bytes of a copy in every step: both partners add, into the next level.
+void Exchange(std::size_t g, const std::vector<Copy>& copies, Bytes payload,
+              const Topology& topology, ScheduleBuilder& builder) {
+  const std::vector<ChipId>& group = builder.groups()[g];
+  const std::size_t steps = copies[0].steps();
+  std::vector<std::uint32_t> chunks;  // by copy, level 0
+  for (const Bytes share :
+       SplitEvenly(payload, static_cast<int>(copies.size()))) {
+    chunks.push_back(builder.AddChunk(g, /*owner=*/0, share));
+    for (std::size_t s = 0; s < steps; ++s) builder.AddLevel();
+  }
+  for (std::size_t s = 0; s < steps; ++s) {
+    for (std::size_t k = 0; k < copies.size(); ++k) {
+      const std::uint32_t chunk = chunks[k] + static_cast<std::uint32_t>(s);
+      for (std::size_t rank = 0; rank < group.size(); ++rank) {
+        const int peer = copies[k].peer(s, static_cast<int>(rank));
+        SendRouted(builder, topology,
+                   {.from = group[rank],
+                    .to = group[peer],
+                    .chunks = {&chunk, 1},
+                    .mode = Mode::kAccumulate,
+                    .route = {}});
+        builder.Accumulate(group[rank], chunk);
+      }
+    }
+  }
+}
+
+WholeSchedule BuildSwingExchange(const Collective& collective,
+                                 const Topology& topology,
+                                 const LoweringSpec& spec) {
+  const SubGrid grid = SubGridOf(collective, topology);
+  std::vector<Copy> copies;
+  for (int k = 0; k < PortsOf(spec, collective, topology); ++k) {
+    const int axes = std::max(1, grid.axes());
+    copies.emplace_back(grid, k % axes, /*mirrored=*/k >= axes);
+  }
+  ScheduleBuilder builder(collective, GroupsOf(collective, topology));
+  for (std::size_t g = 0; g < builder.groups().size(); ++g) {
+    Exchange(g, copies, collective.payload, topology, builder);
+  }
+  return std::move(builder).Finish();
+}
+
+std::uint64_t CountSwingExchange(const Collective& collective,
+                                 const Topology& topology,
+                                 const LoweringSpec& spec) {
+  const auto messages =
+      static_cast<std::uint64_t>(PortsOf(spec, collective, topology) *
+                                 Log2(GroupSize(collective, topology)));
+  return messages * static_cast<std::uint64_t>(topology.chips());
+}
+
+// Each step waits for the one before, and moves the share of a copy.
+Seconds SwingExchangeTime(const Collective& collective, const Slice& slice,
+                          const LoweringSpec& spec) {
+  const int steps = Log2(GroupSize(collective, slice.topology));
+  if (collective.payload.value() == 0 || steps == 0) return Seconds(0);
+  const int ports = PortsOf(spec, collective, slice.topology);
+  const auto share = static_cast<double>(collective.payload.value() / ports);
+  return SequenceTime(slice, steps, steps * share);
+}
+
 std::uint64_t CountSwing(const Collective& collective, const Topology& topology,
                          const LoweringSpec& spec) {
   const std::uint64_t per_rank = static_cast<std::uint64_t>(
@@ -289,6 +352,25 @@ Lowering SwingLowering() {
           .build = BuildSwing,
           .count = CountSwing,
           .at_least = SwingTime,
+          .few_dates = true,
+          .resolve = ResolveSwing};
+}
+
+// Half the start-ups of swing, and all bytes in each: small payloads only.
+Lowering SwingExchangeLowering() {
+  return {.name = "swing-exchange",
+          .help =
+              "running sums swapped with partners 1, 1, 3, 5, 11, .. hops "
+              "apart, sides and axes in turn",
+          .parameters = {"ports"},
+          .kinds = {CollectiveKind::kAllReduce},
+          .preconditions = "axes of 2^m chips",
+          .time = "at least log2 P (o + S/(2dB)) + alpha sum of hops",
+          .source = "De Sensi, Bonato, Saam, Hoefler 2024, latency-optimal",
+          .why_not = WhyNotSwing,
+          .build = BuildSwingExchange,
+          .count = CountSwingExchange,
+          .at_least = SwingExchangeTime,
           .few_dates = true,
           .resolve = ResolveSwing};
 }

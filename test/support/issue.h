@@ -27,6 +27,10 @@ inline void AppendLike(const Schedule& from, OpId op, ChipId chip,
                    from.route(op), after);
       break;
     case OpKind::kLocal:
+      if (from.mode(op) == Mode::kAccumulate) {
+        schedule.AddAccumulate(chip, from.chunks(op), after);
+        break;
+      }
       schedule.AddLocal(chip, from.chunks(op), from.scratch_of(op),
                         from.duration(op), after);
       break;
