@@ -19,6 +19,9 @@ constexpr int kMaxBatches = 1024;
 constexpr int kMaxChunks = 1 << 16;
 constexpr int kMaxSubChunks = 64;
 constexpr int kMaxTrees = 64;
+constexpr int kMaxLat = 1024;
+constexpr int kMaxPasses = 64;
+constexpr int kMaxPower = 6;
 // Three shares rounded to the six digits that ToText prints.
 constexpr double kFractionSlack = 2e-6;
 
@@ -45,7 +48,21 @@ constexpr CountRow kCounts[] = {
     {"sub_chunks", &LoweringSpec::sub_chunks, 1, kMaxSubChunks},
     {"ports", &LoweringSpec::ports, 1, 2 * kMaxAxes},
     {"trees", &LoweringSpec::trees, 1, kMaxTrees},
-    {"edge_copies", &LoweringSpec::edge_copies, 1, kMaxTrees}};
+    {"edge_copies", &LoweringSpec::edge_copies, 1, kMaxTrees},
+    {"slack", &LoweringSpec::slack, 0, kMaxChunks},
+    {"lat", &LoweringSpec::lat, 0, kMaxLat},
+    {"passes", &LoweringSpec::passes, 0, kMaxPasses},
+    {"parts", &LoweringSpec::parts, 1, kMaxSubChunks},
+    {"power", &LoweringSpec::power, 1, kMaxPower}};
+
+struct RootsRow {
+  Roots roots;
+  const char* name;
+};
+constexpr RootsRow kRoots[] = {{Roots::kMix, "mix"},
+                               {Roots::kAll, "all"},
+                               {Roots::kCentre, "centre"},
+                               {Roots::kBest, "best"}};
 
 const CountRow* FindCount(const std::string& key) {
   for (const CountRow& row : kCounts) {
@@ -75,6 +92,21 @@ AxisPrimitive ParsePrimitive(const std::string& text,
   throw InputError(
       where,
       "expected axis_primitive=ring, split or short, got \"" + text + "\"");
+}
+
+Roots ParseRoots(const std::string& text, const std::string& where) {
+  for (const RootsRow& row : kRoots) {
+    if (text == row.name && row.roots != Roots::kBest) return row.roots;
+  }
+  throw InputError(where,
+                   "expected roots=mix, all or centre, got \"" + text + "\"");
+}
+
+const char* ToText(Roots roots) {
+  for (const RootsRow& row : kRoots) {
+    if (row.roots == roots) return row.name;
+  }
+  return "";
 }
 
 std::vector<double> ParseFractions(const std::string& text,
@@ -108,6 +140,8 @@ void SetKey(const std::string& key, const std::string& value,
   } else if (const CountRow* count = FindCount(key)) {
     spec.*count->member =
         ParseCount(value, count->least, count->most, where + ": " + key);
+  } else if (key == "roots") {
+    spec.roots = ParseRoots(value, where);
   } else if (key == "ties") {
     if (value != "parity" && value != "halves") {
       throw InputError(where,
@@ -252,7 +286,9 @@ std::span<const Lowering> Lowerings() {
                                              HamiltonianPairLowering(),
                                              GreedyLowering(),
                                              EdgeDisjointTreesLowering(),
-                                             SpanningTreesLowering()};
+                                             SpanningTreesLowering(),
+                                             TreePackingLowering(),
+                                             DetourLowering()};
   return rows;
 }
 
@@ -335,6 +371,8 @@ std::string ToText(const LoweringSpec& spec, const Collective& collective,
       entries.push_back(key + "=" + ToText(spec.axis_primitive));
     } else if (const CountRow* count = FindCount(key)) {
       entries.push_back(key + "=" + std::to_string(spec.*count->member));
+    } else if (key == "roots") {
+      entries.push_back(key + "=" + ToText(spec.roots));
     } else if (key == "ties") {
       entries.push_back(key + "=" +
                         (spec.ties == Ties::kHalves ? "halves" : "parity"));

@@ -20,6 +20,10 @@ enum class AxisPrimitive { kRing, kSplit, kShort };
 // the parity of the sender's coordinate, or half of it each way.
 enum class Ties { kDefault, kParity, kHalves };
 
+// Where the trees of tree-packing have their roots: all chips in turn, those
+// closest to all others, or both by turns.
+enum class Roots { kBest, kMix, kAll, kCentre };
+
 // A lowering and its parameters, as the user writes them:
 // "bucket-rotated:fractions=0.3/0.3/0.4,batches=4".
 struct LoweringSpec {
@@ -38,6 +42,12 @@ struct LoweringSpec {
   Seconds step_compute{0};        // of one product beside the transfers
   int trees = 0;                  // packed into a slice; 0: the best number
   int edge_copies = 0;            // trees that may share a cable; 0: the best
+  Roots roots = Roots::kBest;     // of packed trees
+  int slack = -1;   // chunks that a tree may run ahead; -1: the best number
+  int lat = -1;     // rounds that a start-up lasts in a plan; -1: the best
+  int passes = -1;  // of a search; -1: the best number
+  int parts = 0;    // a block is cut into; 0: the best number
+  int power = 0;    // of a link's load in its cost; 0: the best
 };
 
 inline constexpr int kMostChunks = 1024;  // that `0` means

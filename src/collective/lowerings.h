@@ -37,6 +37,8 @@ Lowering HamiltonianPairLowering();
 Lowering GreedyLowering();
 Lowering EdgeDisjointTreesLowering();
 Lowering SpanningTreesLowering();
+Lowering TreePackingLowering();
+Lowering DetourLowering();
 
 }  // namespace podsim
 
