@@ -130,10 +130,10 @@ TEST_CASE("every golden mesh collective has the oracle's time and traffic",
                  collective.kind == CollectiveKind::kReduceScatter
              ? GroupSize(collective, slice.topology)
              : 1);
-    const double round =
-        test["alpha_s"].get<double>() + test["overhead_s"].get<double>() +
-        test["payload_bytes"].get<double>() / chunks /
-            test["bandwidth_bytes_per_s"].get<double>();
+    const double round = test["alpha_s"].get<double>() +
+                         test["overhead_s"].get<double>() +
+                         test["payload_bytes"].get<double>() / chunks /
+                             test["bandwidth_bytes_per_s"].get<double>();
     CHECK(Near(TreePackingRounds(collective, slice.topology, resolved) * round,
                test["closed_form_s"].get<double>()));
   }
