@@ -161,7 +161,8 @@ bool IsRedundant(const LoweringSpec& spec, const Collective& collective,
 std::vector<LoweringSpec> SpecsToCompare();
 
 // What `auto` chooses among: the same, with default parameters, and
-// bucket-rotated with balanced fractions and 1, 4 and 16 batches.
+// bucket-rotated with balanced fractions and 1, 4 and 16 batches; without
+// tree-packing and detour, which take long to plan.
 std::vector<LoweringSpec> SpecsForAuto();
 
 }  // namespace podsim
