@@ -21,7 +21,10 @@ namespace {
 constexpr int kMostMembers = 256;
 // Up to here a search takes less than about a second.
 constexpr int kMostUnasked = 128;
-constexpr int kFewMembers = 32;  // below, blocks are cut
+// Below, blocks are cut into four (two with a dead chip, where the bound is
+// whole blocks), and up to the second number into two.
+constexpr int kFewMembers = 32;
+constexpr int kSomeMembers = 64;
 constexpr int kPower = 6;
 // Costs of a path of so many links as full as the fullest fit 63 bits.
 constexpr double kFullLinks = 64;
@@ -304,7 +307,9 @@ LoweringSpec ResolveDetour(const LoweringSpec& spec,
   LoweringSpec resolved = spec;
   if (spec.parts == 0) {
     const bool all_live = topology.live_chips() == topology.chips();
-    resolved.parts = chips >= kFewMembers ? 1 : all_live ? 4 : 2;
+    resolved.parts = chips > kSomeMembers                ? 1
+                     : chips >= kFewMembers || !all_live ? 2
+                                                         : 4;
   }
   if (spec.power == 0) resolved.power = kPower;
   if (spec.passes < 0) resolved.passes = chips <= 64 ? 3 : 2;
