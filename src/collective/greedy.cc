@@ -159,23 +159,10 @@ std::shared_ptr<const Rounds> RoundsOf(const Collective& collective,
   return memo.At(key, [&] { return Synthesise(arcs, ranks, sub_chunks); });
 }
 
-bool AllChips(const Collective& collective, const Topology& topology) {
-  if (topology.slices() > 1) return false;
-  if (!collective.groups.empty()) {
-    return collective.groups.size() == 1 &&
-           static_cast<int>(collective.groups[0].size()) ==
-               topology.live_chips();
-  }
-  return !topology.is_grid() ||
-         ActiveAxes(collective, topology) ==
-             ActiveAxes({.payload = Bytes(0), .axes = IciAxes(topology)},
-                        topology);
-}
-
 std::optional<std::string> WhyNotGreedy(const Collective& collective,
                                         const Topology& topology,
                                         const LoweringSpec&) {
-  if (!AllChips(collective, topology)) {
+  if (!IsAllChips(collective, topology)) {
     return "its group must be all chips of one slice; use bucket-rotated or "
            "direct";
   }

@@ -379,4 +379,17 @@ void RequirePairs(const Collective& collective, const std::string& where) {
   }
 }
 
+bool IsAllChips(const Collective& collective, const Topology& topology) {
+  if (topology.slices() > 1) return false;
+  if (!collective.groups.empty()) {
+    return collective.groups.size() == 1 &&
+           static_cast<int>(collective.groups[0].size()) ==
+               topology.live_chips();
+  }
+  return !topology.is_grid() ||
+         ActiveAxes(collective, topology) ==
+             ActiveAxes({.payload = Bytes(0), .axes = IciAxes(topology)},
+                        topology);
+}
+
 }  // namespace podsim

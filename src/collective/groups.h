@@ -23,6 +23,9 @@ std::vector<std::vector<ChipId>> GroupsOf(const Collective& collective,
 std::optional<std::vector<int>> AxesOfGroups(
     const std::vector<std::vector<ChipId>>& groups, const Topology& topology);
 
+// Whether it has one group: all live chips of one slice.
+bool IsAllChips(const Collective& collective, const Topology& topology);
+
 // The rank of the root, the same in every group.
 int RootRank(const Collective& collective,
              const std::vector<std::vector<ChipId>>& groups);

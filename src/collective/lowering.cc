@@ -20,6 +20,9 @@ constexpr int kMaxBatches = 1024;
 constexpr int kMaxChunks = 1 << 16;
 constexpr int kMaxSubChunks = 64;
 constexpr int kMaxTrees = 64;
+constexpr int kMaxLat = 1024;
+constexpr int kMaxPasses = 64;
+constexpr int kMaxPower = 6;
 // Three shares rounded to the six digits that ToText prints.
 constexpr double kFractionSlack = 2e-6;
 
@@ -46,7 +49,21 @@ constexpr CountRow kCounts[] = {
     {"sub_chunks", &LoweringSpec::sub_chunks, 1, kMaxSubChunks},
     {"ports", &LoweringSpec::ports, 1, 2 * kMaxAxes},
     {"trees", &LoweringSpec::trees, 1, kMaxTrees},
-    {"edge_copies", &LoweringSpec::edge_copies, 1, kMaxTrees}};
+    {"edge_copies", &LoweringSpec::edge_copies, 1, kMaxTrees},
+    {"slack", &LoweringSpec::slack, 0, kMaxChunks},
+    {"lat", &LoweringSpec::lat, 0, kMaxLat},
+    {"passes", &LoweringSpec::passes, 0, kMaxPasses},
+    {"parts", &LoweringSpec::parts, 1, kMaxSubChunks},
+    {"power", &LoweringSpec::power, 1, kMaxPower}};
+
+struct RootsRow {
+  Roots roots;
+  const char* name;
+};
+constexpr RootsRow kRoots[] = {{Roots::kMix, "mix"},
+                               {Roots::kAll, "all"},
+                               {Roots::kCentre, "centre"},
+                               {Roots::kBest, "best"}};
 
 const CountRow* FindCount(const std::string& key) {
   for (const CountRow& row : kCounts) {
@@ -76,6 +93,21 @@ AxisPrimitive ParsePrimitive(const std::string& text,
   throw InputError(
       where,
       "expected axis_primitive=ring, split or short, got \"" + text + "\"");
+}
+
+Roots ParseRoots(const std::string& text, const std::string& where) {
+  for (const RootsRow& row : kRoots) {
+    if (text == row.name && row.roots != Roots::kBest) return row.roots;
+  }
+  throw InputError(where,
+                   "expected roots=mix, all or centre, got \"" + text + "\"");
+}
+
+const char* ToText(Roots roots) {
+  for (const RootsRow& row : kRoots) {
+    if (row.roots == roots) return row.name;
+  }
+  return "";
 }
 
 std::vector<double> ParseFractions(const std::string& text,
@@ -109,6 +141,8 @@ void SetKey(const std::string& key, const std::string& value,
   } else if (const CountRow* count = FindCount(key)) {
     spec.*count->member =
         ParseCount(value, count->least, count->most, where + ": " + key);
+  } else if (key == "roots") {
+    spec.roots = ParseRoots(value, where);
   } else if (key == "ties") {
     if (value != "parity" && value != "halves") {
       throw InputError(where,
@@ -259,6 +293,8 @@ std::span<const Lowering> Lowerings() {
                                              GreedyLowering(),
                                              EdgeDisjointTreesLowering(),
                                              SpanningTreesLowering(),
+                                             TreePackingLowering(),
+                                             DetourLowering(),
                                              FxLowering(),
                                              SwingExchangeLowering()};
   return rows;
@@ -343,6 +379,8 @@ std::string ToText(const LoweringSpec& spec, const Collective& collective,
       entries.push_back(key + "=" + ToText(spec.axis_primitive));
     } else if (const CountRow* count = FindCount(key)) {
       entries.push_back(key + "=" + std::to_string(spec.*count->member));
+    } else if (key == "roots") {
+      entries.push_back(key + "=" + ToText(spec.roots));
     } else if (key == "ties") {
       entries.push_back(key + "=" +
                         (spec.ties == Ties::kHalves ? "halves" : "parity"));
@@ -491,9 +529,10 @@ std::vector<LoweringSpec> SpecsToCompare() {
 
 std::vector<LoweringSpec> SpecsForAuto() {
   std::vector<LoweringSpec> specs = SpecsToCompare();
-  // Its plan is to be chosen first.
+  // Their plans are to be chosen first, or take up to a second each.
   std::erase_if(specs, [](const LoweringSpec& spec) {
-    return spec.name == "fx" || spec.name == "swing-exchange";
+    return spec.name == "fx" || spec.name == "swing-exchange" ||
+           spec.name == "tree-packing" || spec.name == "detour";
   });
   // Large slices: it folds.
   specs.push_back({.name = "direct", .fractions = {}, .ties = Ties::kHalves});

@@ -20,6 +20,10 @@ enum class AxisPrimitive { kRing, kSplit, kShort };
 // the parity of the sender's coordinate, or half of it each way.
 enum class Ties { kDefault, kParity, kHalves };
 
+// Where the trees of tree-packing have their roots: all chips in turn, those
+// closest to all others, or both by turns.
+enum class Roots { kBest, kMix, kAll, kCentre };
+
 // A lowering and its parameters, as the user writes them:
 // "bucket-rotated:fractions=0.3/0.3/0.4,batches=4".
 struct LoweringSpec {
@@ -40,6 +44,12 @@ struct LoweringSpec {
   int edge_copies = 0;            // trees that may share a cable; 0: the best
   std::string plan = {};          // of rounds; empty: axis after axis
   int cut = -1;                   // rounds in two phases; -1: all, or no choice
+  Roots roots = Roots::kBest;     // of packed trees
+  int slack = -1;   // chunks that a tree may run ahead; -1: the best number
+  int lat = -1;     // rounds that a start-up lasts in a plan; -1: the best
+  int passes = -1;  // of a search; -1: the best number
+  int parts = 0;    // a block is cut into; 0: the best number
+  int power = 0;    // of a link's load in its cost; 0: the best
 };
 
 inline constexpr int kMostChunks = 1024;  // that `0` means
@@ -153,7 +163,8 @@ bool IsRedundant(const LoweringSpec& spec, const Collective& collective,
 std::vector<LoweringSpec> SpecsToCompare();
 
 // What `auto` chooses among: the same, with default parameters, and
-// bucket-rotated with balanced fractions and 1, 4 and 16 batches.
+// bucket-rotated with balanced fractions and 1, 4 and 16 batches; without
+// tree-packing and detour, which take long to plan.
 std::vector<LoweringSpec> SpecsForAuto();
 
 }  // namespace podsim

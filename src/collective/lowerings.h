@@ -39,6 +39,8 @@ Lowering EdgeDisjointTreesLowering();
 Lowering SpanningTreesLowering();
 Lowering FxLowering();
 Lowering SwingExchangeLowering();
+Lowering TreePackingLowering();
+Lowering DetourLowering();
 
 }  // namespace podsim
 

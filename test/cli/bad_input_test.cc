@@ -56,7 +56,7 @@ const std::string kLowerings =
     "recursive-doubling, halving-doubling, swing, bruck, staged, "
     "staged-rotated, neighbor, hierarchical, "
     "split-shift, windowed-matmul, hamiltonian, hamiltonian-pair, greedy, "
-    "edge-disjoint-trees, spanning-trees, fx, "
+    "edge-disjoint-trees, spanning-trees, tree-packing, detour, fx, "
     "swing-exchange)";
 const std::string kInsteadOfDead =
     "use direct or bfs-tree, which go around faults";

@@ -96,7 +96,7 @@ TEST_CASE("sweeps with wrong keys or lists are refused at the place", "[cli]") {
        "recursive-doubling, halving-doubling, swing, bruck, staged, "
        "staged-rotated, neighbor, hierarchical, "
        "split-shift, windowed-matmul, hamiltonian, hamiltonian-pair, greedy, "
-       "edge-disjoint-trees, spanning-trees, fx, "
+       "edge-disjoint-trees, spanning-trees, tree-packing, detour, fx, "
        "swing-exchange)"},
       {With(R"("network": "packets")"),
        "/network: expected fluid, fifo or packet[:size=4KiB,"
