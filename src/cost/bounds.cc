@@ -125,7 +125,6 @@ class BoundFinder {
     }
     AddFamily("dcn", family);
   }
-
   // Of all hosts, one way.
   double PortsCapacity() const {
     return topology_.chips() * topology_.dcn()->bandwidth.value();
@@ -168,15 +167,10 @@ class BoundFinder {
   }
 
   void AddLatencyBounds() {
-    for (BoundComponent& component : LatencyBounds({.collective = collective_,
-                                     .topology = topology_,
-                                     .cost = cost_,
-                                     .symmetric = symmetric_,
-                                     .root = root_,
-                                     .groups = groups_,
-                                     .roots = roots_})) {
-      bounds_.components.push_back(std::move(component));
-    }
+    const auto more = LatencyBounds(
+        {collective_, topology_, cost_, symmetric_, root_, groups_, roots_});
+    bounds_.components.insert(bounds_.components.end(), more.begin(),
+                              more.end());
   }
 
   int RootEccentricity() const {
