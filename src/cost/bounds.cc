@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "collective/groups.h"
 #include "cost/cut.h"
+#include "cost/latency_bounds.h"
 #include "cost/pair_bounds.h"
 #include "topology/distance.h"
 
@@ -23,6 +24,9 @@ class BoundFinder {
         alpha_(SmallestLatency(slice.topology)),
         overhead_(StartOf(slice.parameters, spans_slices_)),
         start_(overhead_ + alpha_),
+        cost_{.issue = slice.parameters.ici_issue.value(),
+              .overhead = slice.parameters.ici_message_overhead.value(),
+              .alpha = alpha_},
         listed_(!collective.groups.empty()) {}
 
   Bounds Find() {
@@ -48,6 +52,7 @@ class BoundFinder {
       if (odd_shape) AddBlock();
     }
     if (collective_.kind == CollectiveKind::kAllToAll) AddDistances();
+    AddLatencyBounds();
     return std::move(bounds_);
   }
 
@@ -120,7 +125,6 @@ class BoundFinder {
     }
     AddFamily("dcn", family);
   }
-
   // Of all hosts, one way.
   double PortsCapacity() const {
     return topology_.chips() * topology_.dcn()->bandwidth.value();
@@ -160,6 +164,13 @@ class BoundFinder {
     }
     bounds_.components.push_back(
         {"latency", Seconds(overhead_ + alpha_ * farthest)});
+  }
+
+  void AddLatencyBounds() {
+    const auto more = LatencyBounds(
+        {collective_, topology_, cost_, symmetric_, root_, groups_, roots_});
+    bounds_.components.insert(bounds_.components.end(), more.begin(),
+                              more.end());
   }
 
   int RootEccentricity() const {
@@ -458,6 +469,7 @@ class BoundFinder {
   double alpha_;
   double overhead_;            // o, and g where all messages go over ICI
   double start_;               // o + alpha
+  MessageCost cost_;           // of one over ICI
   bool listed_;                // groups are given as lists
   bool symmetric_ = false;     // healthy untwisted grid, groups along axes
   ChipId root_{0};             // then, of the rooted kinds

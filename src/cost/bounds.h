@@ -12,7 +12,7 @@ namespace podsim {
 
 // A time that no schedule can beat, and why.
 struct BoundComponent {
-  std::string name;  // "latency", "chip", "slab:x", "box", "edges", "block", ..
+  std::string name;  // "latency", "chip", "slab:x", "edges", "front", ..
   Seconds time;
 };
 
@@ -23,9 +23,10 @@ struct Bounds {
 };
 
 // Every component that applies, each of the form o + alpha + bytes/capacity but
-// for the pure latency o + alpha x hops. Valid for every schedule in which
-// chips forward and add, and links do neither (algorithms: Tutte, Nash-Williams
-// 1961 for `edges` and `block`; cuts and LP duality for the rest):
+// for `latency` (o + alpha x hops) and those of latency_bounds.h. Valid for
+// every schedule in which chips forward and add, and links do neither
+// (algorithms: Tutte, Nash-Williams 1961 for `edges` and `block`; cuts and LP
+// duality for the rest):
 //   latency     o + alpha x the farthest pair that must exchange information
 //   chip        cut around one chip, out and in
 //   slab:a      cut around an arc (wrapped axis) or prefix of coordinates
@@ -36,6 +37,11 @@ struct Bounds {
 //   distance, distance:a   all-to-all: byte-hops over the capacity; those of
 //               the slice only of a ragged one
 //   shift       collective-permute: a shift along a wrapped axis
+//   front       what a chip learns from others that are h hops away enters by
+//               its own links after o + h alpha
+//   issue       o + alpha x hops, and g for every message that a chip must send
+//               until all can depend on one source; o + alpha x D if g = 0
+//   horizon     all-reduce on a healthy ring: long chains or many bytes
 //   dcn         of groups that span slices, which have this, `latency`, `chip`
 //               and `edges` only: cut around one slice, and for all-reduce
 //               2(m-1)S for m slices, over the NICs of their hosts
@@ -43,6 +49,11 @@ struct Bounds {
 // Where n does not divide S the bound can exceed the optimum by less than n
 // bytes on the binding link. Groups that run at once add up what must cross a
 // cut. With links of different latency alpha is the smallest.
+// `front` and `issue` are those of all-reduce, all-gather, reduce-scatter,
+// all-to-all and broadcast (but for all-reduce and broadcast only where every
+// rank has a byte). They take hops over live links and the smallest alpha, the
+// rates of the live links into a chip, and on slices of more than 64 chips that
+// have faults, no axes or listed groups, some of the chips only.
 // With an issue cost o stands for o + g, but where messages may go over DCN.
 Bounds ComputeBounds(const Collective& collective, const Slice& slice);
 

@@ -29,7 +29,9 @@ TEST_CASE("a chain from the root takes a step per hop", "[cli]") {
       "--lowering chain:chunks=1");
   CHECK(point["time_s"].get<double>() == Approx(2 * 2 * kMicro));
   CHECK(point["group"] == "all root=1");
-  CHECK(point["bound"] == "latency");
+  // The end of the line: 2 hops, then all bytes by its one link.
+  CHECK(point["bound"] == "front");
+  CHECK(point["lower_bound_s"].get<double>() == Approx((2 + 1) * kMicro));
 }
 
 TEST_CASE("two groups of every second chip run at once", "[cli]") {

@@ -83,12 +83,22 @@ std::optional<Seconds> CaseClosedForm(const LoweringSpec& spec,
                       static_cast<int>(trees[0].size()), spec.chunks);
 }
 
+// The oracle of these rows has none of those that couple hops with bytes or
+// issues; golden_latency.json has (test/cost/latency_bounds_test.cc).
+bool IsLater(const std::string& name) {
+  return name == "front" || name == "issue" || name == "horizon";
+}
+
 void CheckBounds(const Bounds& bounds, const json& test) {
-  CHECK(Near(bounds.binding().time.value(), test["bound_s"].get<double>()));
   std::map<std::string, double> found;
+  double largest = 0;
   for (const BoundComponent& bound : bounds.components) {
+    CHECK(bound.time.value() <= test["time_s"].get<double>() * (1 + 1e-9));
+    if (IsLater(bound.name)) continue;
     found[bound.name] = bound.time.value();
+    largest = std::max(largest, bound.time.value());
   }
+  CHECK(Near(largest, test["bound_s"].get<double>()));
   const auto expected = test["bound"].get<std::map<std::string, double>>();
   CHECK(found.size() == expected.size());
   for (const auto& [name, seconds] : expected) {
