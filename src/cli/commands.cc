@@ -404,7 +404,41 @@ int RunTopology(const CliOptions& options) {
   return kDone;
 }
 
+// What auto takes, kind by kind and payload by payload.
+int RunChoose(CliOptions options) {
+  if (options.slice.empty()) {
+    throw InputError("--choose",
+                     "expected the slice to choose on: --slice v5e:4x4");
+  }
+  std::vector<std::string> kinds = {
+      "all-reduce", "all-gather", "reduce-scatter", "all-to-all", "broadcast"};
+  if (!options.kind.empty()) kinds = {options.kind};
+  if (options.bytes.empty()) options.bytes = "1KiB..64MiB x4";
+  const Slice slice = ResolveSlice(options);
+  const SimOptions sim = SimOptionsOf(options);
+  PhaseTimes times;
+  std::vector<Point> points;
+  for (const std::string& kind : kinds) {
+    options.kind = kind;
+    for (const Collective& collective : CollectivesOf(options, slice)) {
+      points.push_back(SimulateCollective(collective, slice, std::nullopt,
+                                          "--choose", sim, times));
+    }
+  }
+  std::cout << (options.json.empty()
+                    ? PointsTable(slice, points, {})
+                    : ResultJson(slice.parameters, points, {}));
+  return kDone;
+}
+
 int RunLowerings(const CliOptions& options) {
+  if (options.choose) return RunChoose(options);
+  for (const auto& [flag, value] : {std::pair("--slice", options.slice),
+                                    std::pair("--bytes", options.bytes),
+                                    std::pair("--collective", options.kind)}) {
+    if (value.empty()) continue;
+    throw InputError(flag, "is for --choose; add --choose or leave it out");
+  }
   std::cout << (options.json.empty() ? LoweringsTable() : LoweringsJson());
   return kDone;
 }

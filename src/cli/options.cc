@@ -230,6 +230,26 @@ void AddCheck(CLI::App& app, CliOptions& options) {
                   "less time beyond the tolerance is listed and fails too");
 }
 
+void AddLowerings(CLI::App& app, CliOptions& options) {
+  CLI::App* lowerings = app.add_subcommand(
+      "lowerings", "the table of lowerings, or what auto chooses on a slice");
+  AddJsonFlag(*lowerings, options);
+  lowerings->add_flag("--choose", options.choose,
+                      "what auto takes on --slice, payload by payload, how far "
+                      "from the bound it is, and what comes second");
+  AddSlice(*lowerings, options, /*required=*/false);
+  lowerings
+      ->add_option("--collective", options.kind,
+                   "of --choose: one kind (default: all-reduce, all-gather, "
+                   "reduce-scatter, all-to-all and broadcast)")
+      ->check(NotEmpty());
+  lowerings
+      ->add_option("--bytes", options.bytes,
+                   "of --choose: payloads S (default: 1KiB..64MiB x4)")
+      ->check(NotEmpty());
+  AddHardware(*lowerings, options);
+}
+
 // CLI11 only says that a command is missing.
 void RequireKnownCommand(const CLI::App& app, int argc, char** argv) {
   std::vector<std::string> known;
@@ -373,13 +393,11 @@ bool ParseCommandLine(int argc, char** argv, CliOptions& options) {
   topology->add_flag("--dot", options.dot, "Graphviz instead of the table")
       ->excludes(json);
 
-  for (const auto& [name, help] :
-       {std::pair("lowerings", "the table of lowerings"),
-        std::pair("generations",
-                  "the numbers of each TPU generation, with sources")}) {
-    CLI::App* list = app.add_subcommand(name, help);
-    AddJsonFlag(*list, options);
-  }
+  AddLowerings(app, options);
+
+  CLI::App* generations = app.add_subcommand(
+      "generations", "the numbers of each TPU generation, with sources");
+  AddJsonFlag(*generations, options);
 
   RequireKnownCommand(app, argc, argv);
   try {

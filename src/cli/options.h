@@ -43,6 +43,7 @@ struct CliOptions {
   std::string csv;
   std::string timing;
   bool dot = false;
+  bool choose = false;  // of `lowerings`
   // Of `sweep` and `check`; `file` is the sweep, or the results.
   std::string jobs = "1";
   std::string progress = "auto";

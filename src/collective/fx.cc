@@ -500,6 +500,7 @@ Lowering FxLowering() {
           .build = BuildFx,
           .count = CountFx,
           .at_least = FxTime,
+          .few_dates = true,
           .resolve = ResolveFx};
 }
 

@@ -479,8 +479,10 @@ std::uint64_t CountSteps(const LoweringSpec& spec, const Collective& collective,
 
 bool IsOutdone(const LoweringSpec& spec, const Collective& collective,
                const Topology& topology) {
+  // Without faults there is nothing to go around.
+  if (spec.name == "detour") return topology.healthy();
   if (spec.batches == 1 && spec.name != "greedy" &&
-      spec.name != "spanning-trees") {
+      spec.name != "spanning-trees" && spec.name != "tree-packing") {
     return false;
   }
   const std::vector<CollectiveKind>& kinds = FindLowering("bfb")->kinds;
@@ -529,11 +531,9 @@ std::vector<LoweringSpec> SpecsToCompare() {
 
 std::vector<LoweringSpec> SpecsForAuto() {
   std::vector<LoweringSpec> specs = SpecsToCompare();
-  // Their plans are to be chosen first, or take up to a second each.
-  std::erase_if(specs, [](const LoweringSpec& spec) {
-    return spec.name == "fx" || spec.name == "swing-exchange" ||
-           spec.name == "tree-packing" || spec.name == "detour";
-  });
+  // Its plans are chosen among by estimates.
+  std::erase_if(specs,
+                [](const LoweringSpec& spec) { return spec.name == "fx"; });
   // Large slices: it folds.
   specs.push_back({.name = "direct", .fractions = {}, .ties = Ties::kHalves});
   for (const char* name : {"bucket-rotated", "hierarchical"}) {

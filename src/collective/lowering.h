@@ -149,7 +149,7 @@ std::uint64_t CountSteps(const LoweringSpec& spec, const Collective& collective,
 
 // Around healthy rings bfb sends the fewest bytes over every link in the fewest
 // steps, and all links at once: batches and trees found by a search only add
-// start-ups.
+// start-ups. Without faults direct is as good as detour.
 bool IsOutdone(const LoweringSpec& spec, const Collective& collective,
                const Topology& topology);
 

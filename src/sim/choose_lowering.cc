@@ -6,6 +6,7 @@
 #include "collective/groups.h"
 #include "cost/bounds.h"
 #include "cost/closed_form.h"
+#include "cost/fx_estimate.h"
 #include "engine/engine.h"
 #include "sim/choose_fold.h"
 
@@ -17,6 +18,11 @@ constexpr std::uint64_t kMostTried = 200'000;  // transfers
 constexpr std::uint64_t kMostSteps = 300'000;
 // Of several hops, where few dates make them quick: a second.
 constexpr std::uint64_t kMostFewDates = 70'000;  // transfers
+// Plans of fx that are simulated, and their messages in all.
+constexpr std::size_t kMostPlans = 4;
+constexpr std::uint64_t kMostPlanMessages = 60'000;
+// Of its estimate, what a plan of fx takes at best.
+constexpr double kBestOfEstimate = 0.7;
 // Times closer than this are ties, broken by table order.
 constexpr double kTie = 1e-9;
 // What can gain no more than this is not built.
@@ -139,6 +145,7 @@ class Chooser {
       if (!TakeClosedForm(candidate)) unknown.push_back(candidate);
     }
     for (const LoweringSpec& candidate : unknown) Try(candidate);
+    TryFactored();
     LoweredCollective chosen = Chosen();
     SetRunnerUp(chosen);
     return chosen;
@@ -186,6 +193,37 @@ class Chooser {
     best_ = std::move(lowered);
     best_spec_ = candidate;
     best_time_ = *time;
+  }
+
+  // The plans of fx with the smallest estimates, as many as the budget allows.
+  void TryFactored() {
+    if (options_.network.kind == NetworkKind::kFifo) return;
+    if (best_time_ && near_bound_(*best_time_)) return;
+    struct Estimated {
+      LoweringSpec spec;
+      double seconds;
+      std::uint64_t messages;
+    };
+    std::vector<Estimated> plans;
+    for (const LoweringSpec& spec :
+         FxCandidates(collective_, slice_.topology)) {
+      const LoweringSpec resolved = Resolve(spec, collective_, slice_);
+      const double seconds = EstimateFx(resolved, collective_, slice_).value();
+      if (best_time_ && seconds * kBestOfEstimate >= *best_time_) continue;
+      plans.push_back({resolved, seconds,
+                       CountSteps(resolved, collective_, slice_.topology)});
+    }
+    std::stable_sort(plans.begin(), plans.end(),
+                     [](const Estimated& a, const Estimated& b) {
+                       return std::pair(a.seconds, a.messages) <
+                              std::pair(b.seconds, b.messages);
+                     });
+    std::uint64_t messages = 0;
+    for (std::size_t k = 0; k < std::min(plans.size(), kMostPlans); ++k) {
+      messages += plans[k].messages;
+      if (k > 0 && messages > kMostPlanMessages) break;
+      Try(plans[k].spec);
+    }
   }
 
   // Too large to try: taken by its formula, or if there is nothing else.
