@@ -18,9 +18,10 @@ constexpr std::uint64_t kMostTried = 200'000;  // transfers
 constexpr std::uint64_t kMostSteps = 300'000;
 // Of several hops, where few dates make them quick: a second.
 constexpr std::uint64_t kMostFewDates = 70'000;  // transfers
-// Plans of fx that are simulated, and their messages in all.
+// Plans of fx that are simulated, and messages of one and of all.
 constexpr std::size_t kMostPlans = 4;
-constexpr std::uint64_t kMostPlanMessages = 60'000;
+constexpr std::uint64_t kMostPlanMessages = 12'000;
+constexpr std::uint64_t kMostAllPlanMessages = 25'000;
 // Of its estimate, what a plan of fx takes at best.
 constexpr double kBestOfEstimate = 0.7;
 // Times closer than this are ties, broken by table order.
@@ -210,8 +211,10 @@ class Chooser {
       const LoweringSpec resolved = Resolve(spec, collective_, slice_);
       const double seconds = EstimateFx(resolved, collective_, slice_).value();
       if (best_time_ && seconds * kBestOfEstimate >= *best_time_) continue;
-      plans.push_back({resolved, seconds,
-                       CountSteps(resolved, collective_, slice_.topology)});
+      const std::uint64_t messages =
+          CountSteps(resolved, collective_, slice_.topology);
+      if (messages > kMostPlanMessages) continue;
+      plans.push_back({resolved, seconds, messages});
     }
     std::stable_sort(plans.begin(), plans.end(),
                      [](const Estimated& a, const Estimated& b) {
@@ -221,7 +224,7 @@ class Chooser {
     std::uint64_t messages = 0;
     for (std::size_t k = 0; k < std::min(plans.size(), kMostPlans); ++k) {
       messages += plans[k].messages;
-      if (k > 0 && messages > kMostPlanMessages) break;
+      if (k > 0 && messages > kMostAllPlanMessages) break;
       Try(plans[k].spec);
     }
   }
