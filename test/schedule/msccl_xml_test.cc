@@ -182,6 +182,13 @@ void RequireSame(const Schedule& a, const CollectiveMeaning& a_meaning,
   }
 }
 
+bool Accumulates(const Schedule& schedule) {
+  for (std::uint32_t op = 0; op < schedule.size(); ++op) {
+    if (schedule.mode(OpId(op)) == Mode::kAccumulate) return true;
+  }
+  return false;
+}
+
 TEST_CASE(
     "a lowered schedule survives a round trip through MSCCL XML: the same "
     "bytes move in the same order and take the same time",
@@ -211,6 +218,11 @@ TEST_CASE(
           }
           CAPTURE(slice.spec, spec.name, row.kind, payload);
           const WholeSchedule whole = MakeWhole(slice, spec, collective);
+          if (Accumulates(whole.schedule)) {  // it has no words for that
+            CHECK_THROWS_AS(Written(whole.schedule, whole.meaning, slice),
+                            InputError);
+            continue;
+          }
           const std::string text =
               Written(whole.schedule, whole.meaning, slice);
           const TemporaryFile file("round-trip.xml", text);
