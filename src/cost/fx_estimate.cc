@@ -48,6 +48,7 @@ FactorCost OnRing(int axis, int radix, int window, int size, bool anchored) {
 
 // What the messages of one part cost in one round: `bytes` each.
 struct PartRound {
+  std::size_t part;
   std::vector<FactorCost> factors;
   double bytes;
 };
@@ -74,14 +75,27 @@ class Estimate {
     }
   }
 
-  double Seconds() const {
-    if (grid_.axes() == 0 || payload_ == 0) return 0;
+  // Parts do not wait for each other, but share chips and links.
+  double Seconds() {
+    double time = 0;
+    if (grid_.axes() == 0 || payload_ == 0) return time;
+    carried_.assign(grid_.axes(), 0);
+    for (part_ = 0; part_ < plan_.parts.size(); ++part_) {
+      time = std::max(time, PartSeconds());
+    }
+    const double busiest = *std::max_element(carried_.begin(), carried_.end());
+    return std::max(time, issue_ + start_ + alpha_ + busiest / rate_);
+  }
+
+ private:
+  double PartSeconds() {
     switch (kind_) {
       case CollectiveKind::kAllGather:
       case CollectiveKind::kReduceScatter:
         return Gather(rounds_, grid_.chips);
       case CollectiveKind::kAllReduce:
-        return 2 * Gather(cut_, ShareOf(cut_)) + Exchange(cut_);
+        return Gather(cut_, ShareOf(cut_)) + Exchange(cut_) +
+               Gather(cut_, ShareOf(cut_));
       case CollectiveKind::kBroadcast:
         return Scatter(ShareOf(cut_)) + Exchange(cut_) +
                Gather(cut_, ShareOf(cut_));
@@ -90,7 +104,6 @@ class Estimate {
     }
   }
 
- private:
   double parts() const { return static_cast<double>(plan_.parts.size()); }
 
   // The chips that the first `cut` rounds span.
@@ -125,13 +138,15 @@ class Estimate {
 
   // Rounds [first, end), `bytes(part, round)` per message.
   template <class BytesOf>
-  double Rounds(int first, int end, BytesOf bytes) const {
+  double Rounds(int first, int end, BytesOf bytes) {
     double time = 0;
     for (int j = first; j < end; ++j) {
+      if (j >= static_cast<int>(plan_.parts[part_].size())) break;
       std::vector<PartRound> round;
-      for (const FxPart& part : plan_.parts) {
+      for (std::size_t k = 0; k < plan_.parts.size(); ++k) {
+        const FxPart& part = plan_.parts[k];
         if (j < static_cast<int>(part.size())) {
-          round.push_back({FactorsOf(part, j), bytes(part, j)});
+          round.push_back({k, FactorsOf(part, j), bytes(part, j)});
         }
       }
       time += RoundTime(round);
@@ -140,7 +155,7 @@ class Estimate {
   }
 
   // All that a chip has so far: the shards of the rounds before.
-  double Gather(int end, double shares) const {
+  double Gather(int end, double shares) {
     return Rounds(0, end, [&](const FxPart& part, int round) {
       double held = 1;
       for (int j = 0; j < round; ++j) {
@@ -150,12 +165,12 @@ class Estimate {
     });
   }
 
-  double Exchange(int cut) const {
+  double Exchange(int cut) {
     const double bytes = payload_ / (parts() * ShareOf(cut));
     return Rounds(cut, rounds_, [&](const FxPart&, int) { return bytes; });
   }
 
-  double AllToAll() const {
+  double AllToAll() {
     return Rounds(0, rounds_, [&](const FxPart& part, int round) {
       double radix = parts();
       for (const FxFactor& factor : part[round]) radix *= factor.radix;
@@ -172,41 +187,65 @@ class Estimate {
            payload_ * (shares - 1) / shares / (links * rate_);
   }
 
-  double RoundTime(const std::vector<PartRound>& round) const {
-    std::vector<int> hops;
+  // Of the messages of one factor with all of the others', how far they go.
+  static std::vector<int> HopsOf(const PartRound& part) {
+    std::vector<int> sums = {0};
+    for (const FactorCost& factor : part.factors) {
+      std::vector<int> longer;
+      for (const int sum : sums) {
+        for (const int more : factor.hops) longer.push_back(sum + more);
+      }
+      sums = std::move(longer);
+    }
+    std::erase(sums, 0);
+    return sums;
+  }
+
+  // Of this part, beside the messages of the others.
+  double RoundTime(const std::vector<PartRound>& round) {
+    struct Message {
+      int hops;
+      bool own;
+    };
+    std::vector<Message> messages;
     std::vector<double> on_axis(grid_.axes());  // bytes on its fullest link
+    std::vector<bool> used(grid_.axes());       // by this part
     double bytes = 0;
     for (const PartRound& part : round) {
-      std::vector<int> sums = {0};
-      double messages = 1;
+      const bool own = part.part == part_;
+      double product = 1;
       for (const FactorCost& factor : part.factors) {
-        std::vector<int> longer;
-        for (const int sum : sums) {
-          for (const int more : factor.hops) longer.push_back(sum + more);
-        }
-        sums = std::move(longer);
-        messages *= static_cast<double>(factor.hops.size());
+        product *= static_cast<double>(factor.hops.size());
       }
       for (const FactorCost& factor : part.factors) {
-        on_axis[factor.axis] += factor.load * part.bytes * messages /
-                                static_cast<double>(factor.hops.size());
+        const double carried = factor.load * part.bytes * product /
+                               static_cast<double>(factor.hops.size());
+        on_axis[factor.axis] += carried;
+        if (!own) continue;
+        used[factor.axis] = true;
+        carried_[factor.axis] += carried;
       }
-      for (const int sum : sums) {
-        if (sum > 0) hops.push_back(sum);
-      }
-      bytes = std::max(bytes, part.bytes);
+      for (const int hops : HopsOf(part)) messages.push_back({hops, own});
+      if (own) bytes = part.bytes;
     }
-    if (hops.empty()) return 0;
-    std::sort(hops.rbegin(), hops.rend());
+    std::stable_sort(
+        messages.begin(), messages.end(),
+        [](const Message& a, const Message& b) { return a.hops > b.hops; });
     double last = 0;
-    for (std::size_t k = 0; k < hops.size(); ++k) {
-      last = std::max(last,
-                      static_cast<double>(k + 1) * issue_ + alpha_ * hops[k]);
+    int nearest = 0;
+    for (std::size_t k = 0; k < messages.size(); ++k) {
+      if (!messages[k].own) continue;
+      last = std::max(last, static_cast<double>(k + 1) * issue_ +
+                                alpha_ * messages[k].hops);
+      nearest = messages[k].hops;
     }
-    const double late = start_ + bytes / rate_ + last;
-    const double loaded = *std::max_element(on_axis.begin(), on_axis.end());
-    return std::max(late,
-                    issue_ + start_ + alpha_ * hops.back() + loaded / rate_);
+    if (nearest == 0) return 0;
+    double loaded = 0;
+    for (int axis = 0; axis < grid_.axes(); ++axis) {
+      if (used[axis]) loaded = std::max(loaded, on_axis[axis]);
+    }
+    return std::max(start_ + bytes / rate_ + last,
+                    issue_ + start_ + alpha_ * nearest + loaded / rate_);
   }
 
   CollectiveKind kind_;
@@ -218,6 +257,8 @@ class Estimate {
   int cut_;
   int rounds_ = 0;
   FxPlan plan_;
+  std::size_t part_ = 0;         // whose time it is
+  std::vector<double> carried_;  // bytes on the fullest link of each axis
 };
 
 // Every axis in one round; those of 8 and 16 in two where `two`.

@@ -206,5 +206,22 @@ TEST_CASE("an output is replaced in one step, and - is stdout without a table",
   CHECK(std::filesystem::is_character_file("/dev/null"));
 }
 
+TEST_CASE("lowerings --choose prints what auto takes", "[cli]") {
+  const auto chosen = Podsim(
+      {"lowerings", "--choose", "--slice", "v5e:4x4", "--bytes", "64KiB"});
+  REQUIRE(chosen.status == 0);
+  for (const char* kind : {"all-reduce", "all-gather", "reduce-scatter",
+                           "all-to-all", "broadcast", "runner-up"}) {
+    CAPTURE(kind);
+    CHECK(chosen.out.find(kind) != std::string::npos);
+  }
+  CHECK(Podsim({"lowerings", "--choose"}).err ==
+        "podsim: error: --choose: expected the slice to choose on: --slice "
+        "v5e:4x4\n");
+  CHECK(Podsim({"lowerings", "--slice", "v5e:4x4"}).err ==
+        "podsim: error: --slice: is for --choose; add --choose or leave it "
+        "out\n");
+}
+
 }  // namespace
 }  // namespace podsim

@@ -1,6 +1,10 @@
 // Exchanges with accumulators: proved everywhere, and broken ones caught.
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <limits>
 
+#include "cost/fx_estimate.h"
+#include "engine/engine.h"
 #include "schedule/verifier.h"
 #include "test/support/issue.h"
 #include "test/support/lowered.h"
@@ -91,6 +95,72 @@ TEST_CASE("an exchange with one op broken is caught", "[collective][fx]") {
     CHECK(caught(id, Harm::kNone));
   }
   CHECK(adds > 16);
+}
+
+// One round of one ring or line, no latencies: the fullest link's bytes.
+TEST_CASE("one round is estimated by its fullest link", "[fx][formula]") {
+  const int n = GENERATE(2, 3, 4, 5, 6, 8, 9, 12, 16);
+  const bool wrap = GENERATE(false, true);
+  const Slice slice = MakeGridOf({n}, {wrap}, {.bandwidth = 1e9});
+  const std::int64_t payload = std::int64_t{n} * 1'000'000;
+  const Collective collective =
+      OnAllChips(CollectiveKind::kAllGather, payload, slice);
+  const LoweringSpec spec = Resolve(Spec("fx"), collective, slice);
+  const WholeSchedule whole = MakeWhole(slice, spec, collective);
+  std::vector<std::int64_t> carried(slice.topology.link_ids());
+  for (std::uint32_t op = 0; op < whole.schedule.size(); ++op) {
+    for (const LinkId link : whole.schedule.route(OpId(op))) {
+      carried[link.value()] += whole.schedule.bytes(OpId(op)).value();
+    }
+  }
+  const double fullest =
+      static_cast<double>(*std::max_element(carried.begin(), carried.end()));
+  CAPTURE(n, wrap);
+  CHECK(Near(EstimateFx(spec, collective, slice).value(), fullest / 1e9));
+}
+
+TEST_CASE("fx takes about what is estimated", "[fx][property]") {
+  const Rates rates{.bandwidth = 45e9, .alpha = 1e-6};
+  const std::vector<std::pair<Shape, std::vector<bool>>> grids = {
+      {{2, 4}, {false, false}},
+      {{4, 4}, {false, false}},
+      {{8}, {true}},
+      {{4, 4, 4}, {true, true, true}}};
+  int plans = 0;
+  for (const auto& [shape, wrap] : grids) {
+    const Slice slice = MakeGridOf(shape, wrap, rates);
+    for (const CollectiveKind kind :
+         {CollectiveKind::kAllReduce, CollectiveKind::kAllGather,
+          CollectiveKind::kReduceScatter, CollectiveKind::kAllToAll}) {
+      for (const std::int64_t payload : {1 << 12, 1 << 16, 1 << 20}) {
+        const Collective collective = OnAllChips(kind, payload, slice);
+        double least = std::numeric_limits<double>::infinity();
+        double its_time = 0;
+        for (const LoweringSpec& spec :
+             FxCandidates(collective, slice.topology)) {
+          const LoweringSpec resolved = Resolve(spec, collective, slice);
+          const WholeSchedule whole = MakeWhole(slice, resolved, collective);
+          const double time =
+              RunPod(whole.schedule, MakeNetwork(slice)).makespan;
+          const double estimate =
+              EstimateFx(resolved, collective, slice).value();
+          CAPTURE(slice.spec, ToText(kind), payload, resolved.plan,
+                  resolved.cut, time, estimate);
+          // What auto relies on when it leaves a plan out.
+          CHECK(time >= 0.7 * estimate);
+          ++plans;
+          if (estimate >= least) continue;
+          least = estimate;
+          its_time = time;
+        }
+        // The spread that an independent simulation of such choices found.
+        CAPTURE(slice.spec, ToText(kind), payload, its_time, least);
+        CHECK(its_time >= 0.85 * least);
+        CHECK(its_time <= 1.41 * least);
+      }
+    }
+  }
+  CHECK(plans > 150);
 }
 
 }  // namespace
