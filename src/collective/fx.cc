@@ -442,23 +442,32 @@ LoweringSpec ResolveFx(const LoweringSpec& spec, const Collective& collective,
 std::uint64_t CountFx(const Collective& collective, const Topology& topology,
                       const LoweringSpec& spec) {
   const FxPlan plan = PlanOf(spec, collective, topology);
-  std::uint64_t messages = 0, moves = 0;
   const auto n = static_cast<std::uint64_t>(GroupSize(collective, topology));
+  const bool reduces = collective.kind == CollectiveKind::kAllReduce;
+  const int cut = HasCut(collective.kind) ? CutOf(spec, plan) : 0;
+  std::uint64_t messages = 0, moves = 0;  // of a chip
   for (const FxPart& part : plan.parts) {
-    for (const FxRound& round : part) {
+    std::uint64_t shares = 1;  // that the rounds before the cut make
+    for (std::size_t j = 0; j < part.size(); ++j) {
       std::uint64_t peers = 1;
-      for (const FxFactor& factor : round) {
+      for (const FxFactor& factor : part[j]) {
         peers *= static_cast<std::uint64_t>(factor.radix);
       }
-      messages += peers;
+      const bool before_cut = static_cast<int>(j) < cut;
+      if (before_cut) shares *= peers;
+      // Scattered and gathered.
+      messages += reduces && before_cut ? 2 * peers : peers;
     }
-    moves += collective.kind == CollectiveKind::kAllToAll
-                 ? (n - 1) * std::max<std::uint64_t>(1, part.size())
-                 : n - 1;
+    if (HasCut(collective.kind)) {
+      moves += 2 * (shares - 1);
+    } else if (collective.kind == CollectiveKind::kAllToAll) {
+      moves += (n - 1) * std::max<std::uint64_t>(1, part.size());
+    } else {
+      moves += n - 1;
+    }
   }
-  const auto scale = static_cast<std::uint64_t>(topology.chips()) *
-                     static_cast<std::uint64_t>(PhasesOf(collective.kind));
-  return CountMerged(scale * messages, scale * moves);
+  const auto chips = static_cast<std::uint64_t>(topology.chips());
+  return CountMerged(chips * messages, chips * moves);
 }
 
 // Every chip depends on every other one, half of every axis away at least.

@@ -20,8 +20,8 @@ constexpr std::uint64_t kMostSteps = 300'000;
 constexpr std::uint64_t kMostFewDates = 70'000;  // transfers
 // Plans of fx that are simulated, and messages of one and of all.
 constexpr std::size_t kMostPlans = 4;
-constexpr std::uint64_t kMostPlanMessages = 12'000;
-constexpr std::uint64_t kMostAllPlanMessages = 25'000;
+constexpr std::uint64_t kMostPlanMessages = 40'000;
+constexpr std::uint64_t kMostAllPlanMessages = 60'000;
 // Of its estimate, what a plan of fx takes at best.
 constexpr double kBestOfEstimate = 0.7;
 // Times closer than this are ties, broken by table order.
