@@ -14,7 +14,7 @@ namespace podsim {
 namespace {
 
 // `auto` simulates candidates up to this size.
-constexpr std::uint64_t kMostTried = 200'000;  // transfers
+constexpr std::uint64_t kMostTried = 300'000;  // transfers
 constexpr std::uint64_t kMostSteps = 300'000;
 // Of several hops, where few dates make them quick: a second.
 constexpr std::uint64_t kMostFewDates = 70'000;  // transfers
