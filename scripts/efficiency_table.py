@@ -14,8 +14,8 @@ SLICES = [
     ("rings", ["4", "5", "16"]),
     ("lines", ["4:mesh", "8:mesh"]),
     ("meshes", ["2x2:mesh", "2x4:mesh", "4x4:mesh", "4x8:mesh", "8x8:mesh",
-                "2x2x2:mesh"]),
-    ("mixed", ["8x16:wrap=y", "2x4x4:wrap=yz"]),
+                "2x2x2:mesh", "2x2x4:mesh", "2x4x4:mesh", "4x4x4:mesh"]),
+    ("mixed", ["4x4:wrap=x", "8x16:wrap=y", "2x4x4:wrap=yz"]),
     ("tori", ["16x16", "4x4x4", "4x4x8", "4x8x8", "8x8x16", "16x16x16",
               "16x20x28"]),
     ("twisted", ["4x8:twisted", "4x4x8:twisted", "4x8x8:twisted",
@@ -24,9 +24,11 @@ SLICES = [
                         "8x8:mesh --fault link:3,3:x+",
                         "4x4 --fault link:0,0:x+", "8x8 --fault link:0,0:x+",
                         "2x4x4 --fault link:0,0,0:x+",
-                        "4x4x4 --fault link:0,0,0:x+"]),
+                        "4x4x4 --fault link:0,0,0:x+",
+                        "4x4x8 --fault link:0,0,0:x+"]),
     ("one dead chip", ["8x8:mesh --fault chip:3,3", "4x4 --fault chip:1,1",
-                       "4x4x4 --fault chip:1,1,1"]),
+                       "8x8 --fault chip:0,0", "4x4x4 --fault chip:1,1,1",
+                       "4x4x8 --fault chip:0,0,0"]),
 ]
 HEAD = """# Efficiency
 
@@ -36,16 +38,12 @@ the next that they do. Beside each share: the lowering.
 
 Shares of 1 are optimal. What is below, and why:
 
-- Pipelines over trees (`spanning-trees`, `edge-disjoint-trees`, `chain`, `line-middle`) fill for as many steps as the tree is
-  deep and have at most 1,024 chunks; their limit for many chunks is the bound, which Tutte and Nash-Williams (all-reduce) and
-  Edmonds (broadcast) prove to be attainable.
+- Pipelines over trees (`spanning-trees`, `edge-disjoint-trees`, `chain`, `line-middle`, `tree-packing`) fill for as many
+  steps as the tree is deep; their limit for many chunks is the bound, which Tutte and Nash-Williams (all-reduce) and Edmonds
+  (broadcast) prove to be attainable.
 - Broadcasts on 16x16x16 and 16x20x28: no more chunks than give 16 million transfers, 651 and 297. With `chunks=1024` it is
   0.972 and 0.959, of 25 and 55 million transfers.
-- All-reduce on mixed slices of more than 64 chips: reduce-scatter and all-gather by rotated buckets, whose limit is twice the
-  bound of all-gather; spanning trees, the optimum, are packed up to 64 chips.
-- Reduce-scatter on mixed slices: `greedy` is a heuristic.
-- All-to-all around a dead cable or chip: `direct` takes shortest paths, which crowd beside the gap; the bounds assume that
-  traffic spreads.
+- Around a dead cable or chip the group is all chips that are alive.
 
 | slice | """ + " | ".join(KINDS) + """ |
 |---|""" + "---|" * len(KINDS) + "\n"
