@@ -1,6 +1,8 @@
 #include "collective/direct.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <functional>
 
 #include "collective/direct_program.h"
 #include "collective/groups.h"
@@ -8,6 +10,7 @@
 #include "collective/schedule_builder.h"
 #include "collective/sub_grid.h"
 #include "schedule/chunk_split.h"
+#include "topology/distance.h"
 #include "topology/routing.h"
 
 namespace podsim {
@@ -21,6 +24,12 @@ bool HalvesOnly(const Collective& collective) {
 Ties TiesOf(const Collective& collective, const LoweringSpec& spec) {
   if (spec.ties != Ties::kDefault) return spec.ties;
   return HalvesOnly(collective) ? Ties::kHalves : Ties::kParity;
+}
+
+int HopsOf(const Displacement& displacement) {
+  int hops = 0;
+  for (const int along : displacement.ways[0]) hops += std::abs(along);
+  return hops;
 }
 
 // Whether every chip sends the same, seen from itself: all axes wrap, messages
@@ -54,8 +63,11 @@ bool IsSymmetric(const Collective& collective, const Topology& topology,
 
 Program LowerDirect(const Collective& collective, const Topology& topology,
                     const LoweringSpec& spec) {
-  return EmitDirect(collective, ShortestWays(collective, topology),
-                    spec.window);
+  std::vector<Displacement> displacements = ShortestWays(collective, topology);
+  if (spec.far_first) {
+    std::ranges::stable_sort(displacements, std::greater<>(), &HopsOf);
+  }
+  return EmitDirect(collective, displacements, spec.window);
 }
 
 LoweringSpec ResolveDirect(const LoweringSpec& spec,
@@ -94,6 +106,7 @@ class DirectBuilder {
       : collective_(collective),
         topology_(topology),
         window_(spec.window),
+        far_first_(spec.far_first),
         halves_(TiesOf(collective, spec) == Ties::kHalves),
         builder_(collective, GroupsOf(collective, topology)),
         sent_(topology.chips()) {}
@@ -145,22 +158,18 @@ class DirectBuilder {
   template <class BytesOf>
   void AllToAll(std::size_t g, int n, BytesOf bytes_of) {
     const auto& group = builder_.groups()[g];
-    for (int apart = 1; apart < n; ++apart) {
-      for (int rank = 0; rank < n; ++rank) {
-        const int to = (rank + apart) % n;
-        const Bytes block = bytes_of(rank, to);
-        const auto routes =
-            RoutesOf(topology_, group[rank], group[to], halves_);
-        const std::vector<Bytes> parts =
-            SplitEvenly(block, static_cast<int>(routes.size()));
-        for (std::size_t half = 0; half < routes.size(); ++half) {
-          const std::uint32_t chunk =
-              builder_.AddChunk(g, static_cast<std::uint32_t>(rank),
-                                parts[half], static_cast<std::uint32_t>(to));
-          Send(group[rank], group[to], chunk, Mode::kCopy, routes[half]);
-        }
+    ForEachPair(g, n, [&](int rank, int to) {
+      const Bytes block = bytes_of(rank, to);
+      const auto routes = RoutesOf(topology_, group[rank], group[to], halves_);
+      const std::vector<Bytes> parts =
+          SplitEvenly(block, static_cast<int>(routes.size()));
+      for (std::size_t half = 0; half < routes.size(); ++half) {
+        const std::uint32_t chunk =
+            builder_.AddChunk(g, static_cast<std::uint32_t>(rank), parts[half],
+                              static_cast<std::uint32_t>(to));
+        Send(group[rank], group[to], chunk, Mode::kCopy, routes[half]);
       }
-    }
+    });
   }
 
   // Every shard to whom it is due: of an all-reduce first as a sum to its
@@ -171,12 +180,12 @@ class DirectBuilder {
                       kind == CollectiveKind::kReduceScatter;
     std::vector<std::vector<OpId>> arrived(builder_.groups()[g].size());
     if (sums) {
-      ForEachPair(n, [&](int from, int to) {
+      ForEachPair(g, n, [&](int from, int to) {
         SendShard(g, from, to, chunks[to], Mode::kReduce, {}, &arrived[to]);
       });
     }
     if (kind == CollectiveKind::kReduceScatter) return;
-    ForEachPair(n, [&](int from, int to) {
+    ForEachPair(g, n, [&](int from, int to) {
       if (kind == CollectiveKind::kGather && to != builder_.root()) return;
       if (kind == CollectiveKind::kScatter && from != builder_.root()) return;
       const std::uint32_t chunk =
@@ -185,10 +194,24 @@ class DirectBuilder {
     });
   }
 
+  // Every rank and every other one, all ranks in turn: by how far the other one
+  // comes after it or, with far_first, by hops.
   template <class Visit>
-  static void ForEachPair(int n, Visit visit) {
-    for (int apart = 1; apart < n; ++apart) {
-      for (int rank = 0; rank < n; ++rank) visit(rank, (rank + apart) % n);
+  void ForEachPair(std::size_t g, int n, Visit visit) const {
+    std::vector<std::vector<int>> others(n);
+    for (int rank = 0; rank < n; ++rank) {
+      for (int apart = 1; apart < n; ++apart) {
+        others[rank].push_back((rank + apart) % n);
+      }
+      if (!far_first_) continue;
+      const std::vector<ChipId>& group = builder_.groups()[g];
+      const std::vector<int> hops = HopsFrom(topology_, group[rank]);
+      std::ranges::stable_sort(others[rank], std::greater<>(), [&](int other) {
+        return hops[group[other].value()];
+      });
+    }
+    for (int k = 0; k + 1 < n; ++k) {
+      for (int rank = 0; rank < n; ++rank) visit(rank, others[rank][k]);
     }
   }
 
@@ -222,6 +245,7 @@ class DirectBuilder {
   const Collective& collective_;
   const Topology& topology_;
   int window_;
+  bool far_first_;
   bool halves_;  // of all-to-all messages whose ways are tied
   ScheduleBuilder builder_;
   std::vector<std::vector<OpId>> sent_;  // by chip
@@ -278,7 +302,7 @@ WholeSchedule BuildDirect(const Collective& collective,
 Lowering DirectLowering() {
   return {.name = "direct",
           .help = "one message per pair on its minimal route, all at once",
-          .parameters = {"ties", "window"},
+          .parameters = {"ties", "window", "far_first"},
           .kinds = {CollectiveKind::kAllToAll, CollectiveKind::kAllGather,
                     CollectiveKind::kReduceScatter, CollectiveKind::kAllReduce,
                     CollectiveKind::kGather, CollectiveKind::kScatter,

@@ -228,6 +228,10 @@ std::vector<LoweringSpec> SpecsForAuto() {
                 [](const LoweringSpec& spec) { return spec.name == "fx"; });
   // Large slices: it folds.
   specs.push_back({.name = "direct", .fractions = {}, .ties = Ties::kHalves});
+  specs.push_back({.name = "direct",
+                   .fractions = {},
+                   .ties = Ties::kHalves,
+                   .far_first = true});
   for (const char* name : {"bucket-rotated", "hierarchical"}) {
     for (const int batches : {1, 4, 16}) {
       specs.push_back({.name = name,

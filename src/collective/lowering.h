@@ -37,7 +37,7 @@ struct LoweringSpec {
   Ties ties = Ties::kDefault;     // of direct messages
   int sub_chunks = 0;             // a shard is cut into; 0: the best number
   int ports = 0;                  // used at once, 1 or 2d; 0: the best number
-  bool far_first = false;         // exchange with the farthest first
+  bool far_first = false;         // the farthest are served first
   bool bidirectional = false;     // both ways around
   Seconds step_compute{0};        // of one product beside the transfers
   int trees = 0;                  // packed into a slice; 0: the best number

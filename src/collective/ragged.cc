@@ -27,7 +27,7 @@ Lowering RaggedLowering() {
   return {
       .name = "ragged",
       .help = "one message per pair of its own bytes, all at once",
-      .parameters = {"window"},
+      .parameters = {"window", "far_first"},
       .kinds = {CollectiveKind::kRaggedAllToAll},
       .preconditions = "any groups of one size",
       .time = "about max(o + D alpha, o + alpha + load of the fullest link)",

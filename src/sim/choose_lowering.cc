@@ -22,6 +22,9 @@ constexpr std::uint64_t kMostFewDates = 70'000;  // transfers
 constexpr std::size_t kMostPlans = 4;
 constexpr std::uint64_t kMostPlanMessages = 40'000;
 constexpr std::uint64_t kMostAllPlanMessages = 60'000;
+// Of one that promises so much less time than any closed form: two seconds.
+constexpr std::uint64_t kMostLargePlanMessages = 320'000;
+constexpr double kLargePlanGain = 0.2;
 // Of its estimate, what a plan of fx takes at best.
 constexpr double kBestOfEstimate = 0.7;
 // Times closer than this are ties, broken by table order.
@@ -38,7 +41,8 @@ std::uint64_t MostMultiHopOf(const LoweringSpec& spec) {
 // Seconds of a candidate, of equal shards where that lets it fold; nullopt if
 // it is too large to try.
 std::optional<double> TryTime(const LoweredCollective& lowered,
-                              const Slice& slice, const SimOptions& options) {
+                              const Slice& slice, const SimOptions& options,
+                              std::uint64_t most_multi_hop) {
   // What wins is simulated as asked for: chip by chip if it does not fold.
   if (HasFarSteps(lowered) &&
       CountTransfers(lowered, slice.topology) > kMostMultiHop) {
@@ -61,8 +65,7 @@ std::optional<double> TryTime(const LoweredCollective& lowered,
   const Schedule schedule = MakeSchedule(
       lowered, topology, fold.value_or(NoFold(topology)),
       fold ? PaddedPayload(lowered, topology) : lowered.collective.payload);
-  if (!schedule.one_hop() &&
-      schedule.transfers() > MostMultiHopOf(lowered.spec)) {
+  if (!schedule.one_hop() && schedule.transfers() > most_multi_hop) {
     return std::nullopt;
   }
   const Network network = fold ? MakeNetwork(slice, grid) : MakeNetwork(slice);
@@ -73,11 +76,12 @@ std::optional<double> TryTime(const LoweredCollective& lowered,
 // Building costs too: routes of several hops around faults are searched for.
 std::uint64_t MostStepsOf(const LoweringSpec& spec,
                           const Collective& collective,
-                          const Topology& topology) {
+                          const Topology& topology,
+                          std::uint64_t most_multi_hop) {
   return HasProgram(spec, collective, topology) ||
                  FindLowering(spec.name)->one_hop
              ? kMostSteps
-             : MostMultiHopOf(spec);
+             : most_multi_hop;
 }
 
 // What a candidate that is too large to try takes by its formula; nullopt: it
@@ -145,7 +149,10 @@ class Chooser {
     for (const LoweringSpec& candidate : candidates) {
       if (!TakeClosedForm(candidate)) unknown.push_back(candidate);
     }
-    for (const LoweringSpec& candidate : unknown) Try(candidate);
+    TryLargePlan();
+    for (const LoweringSpec& candidate : unknown) {
+      Try(candidate, MostMultiHopOf(candidate));
+    }
     TryFactored();
     LoweredCollective chosen = Chosen();
     SetRunnerUp(chosen);
@@ -171,20 +178,22 @@ class Chooser {
     return true;
   }
 
-  void Try(const LoweringSpec& candidate) {
+  // Up to so many transfers of several hops.
+  void Try(const LoweringSpec& candidate, std::uint64_t most_multi_hop) {
     const bool built = !HasProgram(candidate, collective_, slice_.topology);
     // Those without a program cost a search, or all their transfers.
     if (best_time_ && built && near_bound_(*best_time_)) return;
     if (CannotWin(candidate, collective_, slice_, best_time_)) return;
     if (CountSteps(Resolve(candidate, collective_, slice_), collective_,
                    slice_.topology) >
-        MostStepsOf(candidate, collective_, slice_.topology)) {
+        MostStepsOf(candidate, collective_, slice_.topology, most_multi_hop)) {
       LeaveOut(candidate);
       return;
     }
     LoweredCollective lowered =
         LowerCollective(collective_, slice_, candidate, where_, SimOptions{});
-    const std::optional<double> time = TryTime(lowered, slice_, options_);
+    const std::optional<double> time =
+        TryTime(lowered, slice_, options_, most_multi_hop);
     if (!time) {
       LeaveOut(candidate);
       return;
@@ -196,36 +205,58 @@ class Chooser {
     best_time_ = *time;
   }
 
-  // The plans of fx with the smallest estimates, as many as the budget allows.
-  void TryFactored() {
-    if (options_.network.kind == NetworkKind::kFifo) return;
-    if (best_time_ && near_bound_(*best_time_)) return;
-    struct Estimated {
-      LoweringSpec spec;
-      double seconds;
-      std::uint64_t messages;
-    };
-    std::vector<Estimated> plans;
+  // A plan of fx.
+  struct Plan {
+    LoweringSpec spec;  // resolved
+    double seconds;     // estimated
+    std::uint64_t messages;
+  };
+
+  // Of those that might win, by estimate.
+  std::vector<Plan> PlansOfMessages(std::uint64_t more_than,
+                                    std::uint64_t at_most) const {
+    std::vector<Plan> plans;
+    if (options_.network.kind == NetworkKind::kFifo) return plans;
     for (const LoweringSpec& spec :
          FxCandidates(collective_, slice_.topology)) {
       const LoweringSpec resolved = Resolve(spec, collective_, slice_);
-      const double seconds = EstimateFx(resolved, collective_, slice_).value();
-      if (best_time_ && seconds * kBestOfEstimate >= *best_time_) continue;
       const std::uint64_t messages =
           CountSteps(resolved, collective_, slice_.topology);
-      if (messages > kMostPlanMessages) continue;
+      if (messages <= more_than || messages > at_most) continue;
+      const double seconds = EstimateFx(resolved, collective_, slice_).value();
+      if (best_time_ && seconds * kBestOfEstimate >= *best_time_) continue;
       plans.push_back({resolved, seconds, messages});
     }
     std::stable_sort(plans.begin(), plans.end(),
-                     [](const Estimated& a, const Estimated& b) {
+                     [](const Plan& a, const Plan& b) {
                        return std::pair(a.seconds, a.messages) <
                               std::pair(b.seconds, b.messages);
                      });
+    return plans;
+  }
+
+  // The best plan of a large slice, where it promises much more than what is
+  // known: before what takes as long to time and gains less.
+  void TryLargePlan() {
+    if (best_time_ && near_bound_(*best_time_)) return;
+    const std::vector<Plan> plans =
+        PlansOfMessages(kMostPlanMessages, kMostLargePlanMessages);
+    if (plans.empty()) return;
+    if (best_time_ && plans[0].seconds > *best_time_ * (1 - kLargePlanGain)) {
+      return;
+    }
+    Try(plans[0].spec, kMostLargePlanMessages);
+  }
+
+  // The plans with the smallest estimates, as many as the budget allows.
+  void TryFactored() {
+    if (best_time_ && near_bound_(*best_time_)) return;
+    const std::vector<Plan> plans = PlansOfMessages(0, kMostPlanMessages);
     std::uint64_t messages = 0;
     for (std::size_t k = 0; k < std::min(plans.size(), kMostPlans); ++k) {
       messages += plans[k].messages;
       if (k > 0 && messages > kMostAllPlanMessages) break;
-      Try(plans[k].spec);
+      Try(plans[k].spec, MostMultiHopOf(plans[k].spec));
     }
   }
 
@@ -289,6 +320,9 @@ LoweredCollective ChooseLowering(const Collective& collective,
   for (const LoweringSpec& candidate : SpecsForAuto()) {
     auto reason = WhyNot(candidate, collective, slice.topology);
     if (!reason) reason = WhyNotServed(options.network, candidate);
+    // In what order messages are posted shows where they queue only.
+    const bool queues = slice.parameters.ici_issue.value() > 0;
+    if (candidate.far_first && !queues) continue;
     if (reason) {
       reasons.push_back({candidate.name, *reason});
     } else if (!IsRedundant(candidate, collective, slice.topology) &&

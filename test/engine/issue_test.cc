@@ -1,5 +1,6 @@
 // The issue cost and the window: formulas, laws on random DAGs under every
 // network model, and golden times.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <fstream>
@@ -14,6 +15,7 @@
 #include "test/support/issue.h"
 #include "test/support/lowered.h"
 #include "test/support/networks.h"
+#include "topology/distance.h"
 
 namespace podsim {
 namespace {
@@ -52,6 +54,61 @@ TEST_CASE("the i-th message of a chip starts up after i g", "[engine][issue]") {
       CAPTURE(op);
       CHECK(Near(timeline.start[op], (op + 1) * 0.125));
       CHECK(Near(timeline.end[op], (op + 1) * 0.125 + 0.25 + 0.5 + 1));
+    }
+  }
+}
+
+// Farthest first, a chip with hops h_1 >= h_2 >= .. is done at max over i of
+// i g + o + h_i alpha, but for what the bytes take.
+TEST_CASE("direct posts the farthest first if asked to", "[engine][issue]") {
+  const double issue = 2e-7, alpha = 1e-6, overhead = 5e-7, rate = 90e9;
+  const std::int64_t shard = 8;  // bytes
+  for (const Shape& shape : {Shape{8}, Shape{4, 4}, Shape{3, 5}, Shape{2, 4}}) {
+    for (const bool wrap : {true, false}) {
+      const Slice slice = With(
+          MakeGridOf(shape, std::vector<bool>(shape.size(), wrap),
+                     {.bandwidth = rate, .alpha = alpha, .overhead = overhead}),
+          issue);
+      const int n = slice.topology.chips();
+      double latest = 0;
+      for (int chip = 0; chip < n; ++chip) {
+        std::vector<int> hops = HopsFrom(slice.topology, ChipId(chip));
+        std::sort(hops.rbegin(), hops.rend());
+        for (int i = 0; i + 1 < n; ++i) {
+          latest =
+              std::max(latest, (i + 1) * issue + overhead + hops[i] * alpha);
+        }
+      }
+      const Collective collective =
+          OnAllChips(CollectiveKind::kAllGather, n * shard, slice);
+      const double bytes = n * (n - 1) * shard / rate;  // all over one link
+      const double time =
+          TimeOf(slice, "direct:ties=parity,far_first=true", collective);
+      CAPTURE(shape, wrap);
+      CHECK(time >= latest);
+      CHECK(time <= latest + bytes);
+      CHECK(TimeOf(slice, "direct:ties=parity", collective) > latest + bytes);
+    }
+  }
+}
+
+TEST_CASE("farthest first, direct is fx in one round of all axes",
+          "[engine][issue]") {
+  const std::vector<std::pair<Shape, std::string>> plans = {
+      {{8}, "8"}, {{4, 4}, "4/4:L"}, {{3, 5}, "3/5:L"}, {{2, 2, 3}, "2/2/3:L"}};
+  for (const auto& [shape, plan] : plans) {
+    const Slice slice =
+        With(MakeGridOf(shape, std::vector<bool>(shape.size(), false),
+                        {.bandwidth = 90e9, .alpha = 1e-6, .overhead = 5e-7}),
+             2e-7);
+    for (const CollectiveKind kind :
+         {CollectiveKind::kAllGather, CollectiveKind::kAllToAll}) {
+      const Collective collective =
+          OnAllChips(kind, slice.topology.chips() * 96, slice);
+      CAPTURE(plan, ToText(kind));
+      CHECK(
+          TimeOf(slice, "direct:ties=parity,far_first=true", collective) ==
+          Approx(TimeOf(slice, "fx:plan=" + plan, collective)).epsilon(1e-12));
     }
   }
 }
