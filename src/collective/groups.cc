@@ -82,13 +82,12 @@ std::string MatrixText(const Collective& collective) {
   return "hash " + std::to_string(HashOf(text));
 }
 
-// Every member has the whole payload, so that groups may differ in size.
+}  // namespace
+
 bool TakesUnequalGroups(CollectiveKind kind) {
   return kind == CollectiveKind::kAllReduce ||
          kind == CollectiveKind::kBroadcast || kind == CollectiveKind::kReduce;
 }
-
-}  // namespace
 
 std::vector<std::vector<ChipId>> GroupsOf(const Collective& collective,
                                           const Topology& topology) {
@@ -223,6 +222,11 @@ void ReadGroups(const JsonValue& json, const Topology& topology,
   if (collective.kind == CollectiveKind::kCollectivePermute) {
     json.Fail("a collective-permute has pairs or a shift, not groups");
   }
+  SetGroups(std::move(groups), topology, collective);
+}
+
+void SetGroups(std::vector<std::vector<ChipId>> groups,
+               const Topology& topology, Collective& collective) {
   if (const auto axes = AxesOfGroups(groups, topology)) {
     collective.axes = *axes;
   } else {

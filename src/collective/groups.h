@@ -45,6 +45,14 @@ std::vector<ChipPair> PairsOf(const Collective& collective,
 CollectiveMeaning MeaningWithoutChunks(const Collective& collective,
                                        std::vector<std::vector<ChipId>> groups);
 
+// Every member has the whole payload, so that groups may differ in size:
+// all-reduce, broadcast, reduce.
+bool TakesUnequalGroups(CollectiveKind kind);
+
+// Sets `groups`, or `axes` where those mean the same.
+void SetGroups(std::vector<std::vector<ChipId>> groups,
+               const Topology& topology, Collective& collective);
+
 // "groups": [[0, 1], [2, 3]]. Sets `groups`, or `axes` where those mean the
 // same. Throws InputError at the pointer of dead, unknown or repeated chips,
 // and of groups of unequal size unless every member has the whole payload

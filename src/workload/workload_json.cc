@@ -238,7 +238,8 @@ class Reader {
     if (shift && pairs) pairs->Fail("shift says the pairs already; leave one");
     if (axes) {
       RejectAxesOfPermute(collective, axes->where());
-      collective.axes = ReadAxes(*axes, mesh_, topology);
+      SetAxes(ReadAxes(*axes, mesh_, topology), topology, axes->where(),
+              collective);
     }
     if (groups) ReadGroups(*groups, topology, collective);
     if (shift) collective.shift = ReadShift(*shift);
@@ -305,13 +306,18 @@ class Reader {
     const JsonValue axis = json.Get("axis");
     const JsonValue by = json.Get("by");
     const Topology& topology = workload_.slice.topology;
-    const std::vector<int> axes = ReadAxis(axis, mesh_, topology);
-    if (axes.size() != 1) {
+    const std::vector<AxisPart> parts = ReadAxis(axis, mesh_, topology);
+    if (parts.size() != 1) {
       axis.Fail("a shift goes along one axis of the slice, \"" +
-                axis.AsString() + "\" lies on " + std::to_string(axes.size()));
+                axis.AsString() + "\" lies on " + std::to_string(parts.size()));
     }
-    return MakeShift(axes[0], by.AsInteger(INT32_MIN, INT32_MAX), topology,
-                     by.where());
+    if (!IsWhole(parts[0], topology)) {
+      axis.Fail("a shift goes along a whole axis of the slice, \"" +
+                axis.AsString() + "\" lies on a part of " +
+                AxisName(topology, parts[0].axis) + "; list the pairs");
+    }
+    return MakeShift(parts[0].axis, by.AsInteger(INT32_MIN, INT32_MAX),
+                     topology, by.where());
   }
 
   StepOp ReadCollective(const JsonValue& json) {

@@ -931,12 +931,17 @@ TEST_CASE("workloads with a mistake are refused at its place", "[cli]") {
   refused("/mesh/0/name: ", "must not be empty",
           Workload(a + "}", R"("mesh": [{"name": "", "size": 4,
                                          "on": ["x"]}], )"));
-  refused(
-      "/mesh/0/on/0: ",
-      "\"x:2\" is a part of an axis; this version lays mesh axes over whole "
-      "axes of the slice only: x, y, z",
-      Workload(a + "}", R"("mesh": [{"name": "m", "size": 2,
-                                         "on": ["x:2"]}], )"));
+  refused("/mesh/0/on/0: ",
+          "the size 3 times the stride 1 is no divisor of axis x of 4 chips; "
+          "expected one of 1, 2, 4 as size",
+          Workload(a + "}", R"("mesh": [{"name": "m", "size": 3,
+                                         "on": ["x:3"]}], )"));
+  refused("/mesh/1/on/0: ",
+          "no part of an axis is used twice: x overlaps x:2; beside x:2 goes "
+          "x:2@2",
+          Workload(a + "}", R"("mesh": [{"name": "m", "size": 2, "on": ["x:2"]},
+                                        {"name": "n", "size": 4,
+                                         "on": ["x"]}], )"));
   refused("/parameters/ici.bandwidth: ", "expected a string, got 90",
           Workload(a + "}", R"("parameters": {"ici.bandwidth": 90}, )"));
   refused("", "missing key \"slice\"; add it or pass --slice",
