@@ -55,15 +55,15 @@ class MemoryModel {
   // While each position runs.
   std::vector<Bytes> Usage(StepOrderView order) const;
   MemoryPeak Peak(StepOrderView order) const;
+  // What is live while that position runs, most bytes first.
+  std::vector<StepBuffer> LiveAt(StepOrderView order,
+                                 std::uint32_t position) const;
 
   static constexpr std::uint32_t kNoBuffer = UINT32_MAX;
 
  private:
   void AddBuffers(const AbstractStep& step);
   void AddReaders(const AbstractStep& step);
-  std::vector<StepBuffer> LiveAt(StepOrderView order,
-                                 std::uint32_t position) const;
-
   std::vector<StepBuffer> buffers_;
   std::vector<std::uint32_t> defines_;
   std::vector<std::uint32_t> held_;  // the buffer with the op's result
