@@ -129,8 +129,8 @@ void StepSimulator::AddShares(const AbstractStep& step, std::uint32_t op) {
 }
 
 AbstractTimeline StepSimulator::Run(StepOrderView order) const {
-  if (sharing_) return RunEvents(order);
   CheckOrder(ops(), order);
+  if (sharing_) return RunEvents(order);
   AbstractTimeline timeline;
   for (auto* dates : {&timeline.begin, &timeline.end, &timeline.issued,
                       &timeline.transfer_begin, &timeline.transfer_end}) {

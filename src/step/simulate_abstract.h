@@ -55,6 +55,7 @@ class StepSimulator {
 
   // `order` holds every op once, each done after its start (CHECKed).
   AbstractTimeline Run(StepOrderView order) const;
+  // The same of one, for searches: trusts that every op is there once.
   double Makespan(StepOrderView order) const;
   // Run, always by the event loop that sharing needs.
   AbstractTimeline RunEvents(StepOrderView order) const;
