@@ -1,6 +1,7 @@
 #include "step/critical_path.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "base/check.h"
@@ -185,8 +186,8 @@ std::vector<PathSegment> CriticalPath(const AbstractStep& step,
 
 std::map<std::string, double> PathTotals(const AbstractStep& step,
                                          const std::vector<PathSegment>& path) {
-  static constexpr const char* kNames[] = {"compute", "issue", "latency",
-                                           "transfer", "contention:"};
+  static constexpr std::array<const char*, 5> kNames = {
+      "compute", "issue", "latency", "transfer", "contention:"};
   std::map<std::string, double> totals;
   for (const PathSegment& segment : path) {
     std::string name = kNames[static_cast<std::size_t>(segment.kind)];

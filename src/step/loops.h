@@ -50,7 +50,7 @@ struct LoopPipelining {
 // The iterations in the order of the body but for what moves. Throws InputError
 // if that cannot be right: no pair, in two groups, operands of its iteration.
 // verify_order.h proves an order of the flattened loop.
-StepOrder PipelinedOrder(const LoopStep& loop, const LoopPipelining& moves,
+StepOrder PipelinedOrder(const LoopStep& loop, const LoopPipelining& pipelining,
                          StepOrderView body);
 
 // Seconds that each further iteration must add at least, in the long run:

@@ -1,6 +1,7 @@
 #include "step/memory.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/check.h"
 #include "base/text.h"
@@ -158,11 +159,11 @@ std::string LargestLiveText(const AbstractStep& step,
 }
 
 std::string AmountText(Bytes amount) {
-  static constexpr const char* kUnits[] = {" B", " KiB", " MiB", " GiB",
-                                           " TiB"};
-  double value = static_cast<double>(amount.value());
+  static constexpr std::array<const char*, 5> kUnits = {" B", " KiB", " MiB",
+                                                        " GiB", " TiB"};
+  auto value = static_cast<double>(amount.value());
   std::size_t unit = 0;
-  while (value >= 1024 && unit + 1 < std::size(kUnits)) {
+  while (value >= 1024 && unit + 1 < kUnits.size()) {
     value /= 1024;
     ++unit;
   }

@@ -249,8 +249,9 @@ class OrderCheck {
     // Needs outputs that exist.
     for (const OrderViolation& violation : violations_) {
       if (violation.rule == OrderRule::kOutputs &&
-          violation.op >= step_.ops.size())
+          violation.op >= step_.ops.size()) {
         return;
+      }
     }
     const MemoryModel memory(step_);
     const std::vector<Bytes> usage = memory.Usage(order_);

@@ -180,6 +180,38 @@ TEST_CASE("The stall counts for the done that waits, the queue for the path",
   CHECK(path[1].scheduling());
 }
 
+TEST_CASE("Of several resources that stop a speed the first by name loses time",
+          "[step]") {
+  StepBuilder b;
+  const std::uint32_t zeta = b.Share("zeta");
+  const std::uint32_t alpha = b.Share("alpha");
+  const std::uint32_t mid = b.Share("mid");
+  const Uses all = {{zeta, 1}, {alpha, 1}, {mid, 1}};
+  const std::uint32_t first = b.Start(0, 3, all);
+  const std::uint32_t second = b.Start(0, 3, all);
+  b.Done(first);
+  b.Done(second);
+  const Run run = RunInOrder(b.step);
+  CHECK(run.timeline.lost[alpha] == Same(3 + 3));
+  CHECK(run.timeline.lost[zeta] == 0);
+  CHECK(run.timeline.lost[mid] == 0);
+  CHECK(run.path.at("contention:alpha") == Same(3));
+}
+
+TEST_CASE("Of two queues released at once the path follows the later op",
+          "[step]") {
+  StepBuilder b;
+  const std::uint32_t x = b.Fifo("ici_x");
+  const std::uint32_t y = b.Fifo("ici_y");
+  const std::uint32_t on_x = b.Start(5, 0, {{x, 1}});  // latency only
+  const std::uint32_t on_y = b.Start(0, 5, {{y, 1}});  // work only
+  const std::uint32_t both = b.Start(0, 1, {{x, 1}, {y, 1}});
+  for (const std::uint32_t start : {on_x, on_y, both}) b.Done(start);
+  // The dones of the first two would hide the queue: the last one first.
+  const Run run = RunInOrder(b.step, {on_x, on_y, both, 5, 3, 4});
+  CHECK(run.path == std::map<std::string, double>{{"transfer", 5 + 1}});
+}
+
 TEST_CASE("A path tells what the order costs from what operands cost",
           "[step]") {
   StepBuilder b;
@@ -271,6 +303,17 @@ TEST_CASE("An op in place adds no bytes and hands its buffer on", "[step]") {
       MemoryModel(b.step).Usage(ProgramOrder(b.step));
   CHECK(usage ==
         std::vector<Bytes>{Bytes(64), Bytes(64), Bytes(64 + 1), Bytes(0)});
+}
+
+TEST_CASE("A buffer lives while it is taken over by one that reads nothing",
+          "[step]") {
+  StepBuilder b;
+  const std::uint32_t scratch = b.Compute(1, {}, 64);
+  b.Compute(1);
+  b.step.ops[b.Compute(1)].alias = scratch;
+  b.Compute(1);
+  CHECK(MemoryModel(b.step).Usage(ProgramOrder(b.step)) ==
+        std::vector<Bytes>{Bytes(64), Bytes(64), Bytes(64), Bytes(0)});
 }
 
 TEST_CASE("Rungs change what they name and nothing else", "[step]") {

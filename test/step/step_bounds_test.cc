@@ -87,6 +87,18 @@ TEST_CASE("A sync holds the core until it ends", "[step]") {
   CHECK(BoundsOf(b.step).at("share:tc") == 0.5 + 3);
 }
 
+TEST_CASE("A transfer is followed by its done and what needs that", "[step]") {
+  StepBuilder b;
+  const std::uint32_t axis = b.Fifo("ici_x");
+  const double issue = 0.25;
+  const double done = 0.5;
+  const std::uint32_t start = b.Start(1, 4, {{axis, 1}}, {}, 0, issue);
+  b.Compute(3, {b.Done(start, done)});
+  const double all = issue + (1 + 4) + done + 3;
+  CHECK(BoundsOf(b.step).at("fifo:ici_x") == all);
+  CHECK(BoundsOf(b.step).at("critical_path") == all);
+}
+
 TEST_CASE("A buffer that nobody can take over is named", "[step]") {
   StepBuilder b;
   const std::uint32_t donor = b.Compute(1, {}, 1);

@@ -256,6 +256,16 @@ TEST_CASE("A sync counts as in flight, a finished pair does not", "[step]") {
   CHECK(VerifyOrder(instant, ProgramOrder(instant)).size() == 1);
 }
 
+TEST_CASE("A sync is no longer in flight after it", "[step]") {
+  StepBuilder b;
+  const std::uint32_t x = b.Fifo("ici_x");
+  b.Sync(0, 1, {{x, 1}});
+  b.Sync(0, 1, {{x, 1}});
+  b.Done(b.Start(0, 1, {{x, 1}}));
+  b.step.in_flight = {{.resource = x, .most = 1}};
+  CHECK(VerifyOrder(b.step, ProgramOrder(b.step)).empty());
+}
+
 TEST_CASE("A buffer cannot be taken over while others must still read it",
           "[step]") {
   StepBuilder b;
