@@ -1,6 +1,7 @@
 #include "cli/commands.h"
 
 #include <algorithm>
+#include <functional>
 #include <iostream>
 
 #include "base/check.h"
@@ -12,6 +13,7 @@
 #include "cli/sweep_commands.h"
 #include "collective/byte_matrix.h"
 #include "collective/groups.h"
+#include "hlo/parser.h"
 #include "report/csv.h"
 #include "report/json.h"
 #include "report/output_file.h"
@@ -26,6 +28,7 @@
 #include "sim/choose_lowering.h"
 #include "sim/memory_guard.h"
 #include "sim/simulate.h"
+#include "workload/hlo_workload.h"
 #include "workload/workload.h"
 
 namespace podsim {
@@ -345,14 +348,46 @@ int SimulateScheduleFile(const CliOptions& options) {
   return kDone;
 }
 
-int SimulateWorkloadFile(const CliOptions& options, const JsonValue& json) {
+// The one module of an HLO file.
+Workload ReadHloWorkload(const CliOptions& options) {
+  const std::vector<HloModule> modules = ReadHlo(options.file);
+  if (modules.size() != 1) {
+    throw InputError(options.file, "expected one HLO module, got " +
+                                       std::to_string(modules.size()) +
+                                       "; cut the file at \"// -----\"");
+  }
+  HloRequest request{.slice = SliceRequestOf(options),
+                     .lowerings = options.lowerings,
+                     .trip_counts = options.trip_counts};
+  if (!options.device_assignment.empty()) {
+    request.device_assignment = options.device_assignment;
+  }
+  if (!options.compute_scale.empty()) {
+    request.compute_scale =
+        ParsePercent(options.compute_scale, "--compute-scale");
+  }
+  return MakeHloWorkload(modules[0], request);
+}
+
+// Flags that say what the text of an HLO module does not.
+void RejectHloFlags(const CliOptions& options) {
+  for (const auto& [flag, given] :
+       {std::pair("--device-assignment", !options.device_assignment.empty()),
+        std::pair("--trip-count", !options.trip_counts.empty()),
+        std::pair("--compute-scale", !options.compute_scale.empty())}) {
+    if (!given) continue;
+    throw InputError(flag, "is for HLO files; leave it out");
+  }
+}
+
+int SimulateWorkload(const CliOptions& options,
+                     const std::function<Workload()>& read) {
   if (!options.bytes.empty()) {
     throw InputError("--bytes", "the sizes of a workload are in its file");
   }
   RunLine line = MakeRunLine(options);
   const SimOptions sim = WatchedBy(line, options);
-  const Workload workload = ReadWorkload(
-      json, {.slice = SliceRequestOf(options), .lowerings = options.lowerings});
+  const Workload workload = read();
   Warn(workload.slice.warnings);
   Warn(workload.warnings);
   Outputs outputs(options);
@@ -379,6 +414,10 @@ int SimulateWorkloadFile(const CliOptions& options, const JsonValue& json) {
 }
 
 int RunSimulate(const CliOptions& options) {
+  if (IsHloFile(options.file)) {
+    return SimulateWorkload(options, [&] { return ReadHloWorkload(options); });
+  }
+  RejectHloFlags(options);
   if (IsMscclFile(options.file)) return SimulateScheduleFile(options);
   const JsonValue json = JsonValue::ReadFile(options.file);
   const JsonValue format = json.Get("format");
@@ -386,7 +425,10 @@ int RunSimulate(const CliOptions& options) {
     return SimulateScheduleFile(options);
   }
   if (format.AsString() == "podsim-workload/1") {
-    return SimulateWorkloadFile(options, json);
+    return SimulateWorkload(options, [&] {
+      return ReadWorkload(json, {.slice = SliceRequestOf(options),
+                                 .lowerings = options.lowerings});
+    });
   }
   format.Fail(
       "expected \"podsim-workload/1\" or \"podsim-schedule/1\", got \"" +

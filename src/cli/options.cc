@@ -296,6 +296,23 @@ void RejectUnknown(const CLI::App& command) {
                            help);
 }
 
+// What the text of an HLO module does not say.
+void AddHlo(CLI::App& app, CliOptions& options) {
+  app.add_option("--device-assignment", options.device_assignment,
+                 "of HLO files: the chips of its devices: iota (default), "
+                 "mesh_utils:SHAPE as JAX lays a mesh, such as "
+                 "mesh_utils:16x8, or a podsim-device-assignment/1 file")
+      ->check(NotEmpty());
+  app.add_option("--trip-count", options.trip_counts,
+                 "of HLO files: N for loops whose trip count the text does "
+                 "not tell, or LOOP=N for one (repeatable)")
+      ->check(NotEmpty());
+  app.add_option("--compute-scale", options.compute_scale,
+                 "of HLO files: what computes take of their roofline time, "
+                 "such as 130%")
+      ->check(NotEmpty());
+}
+
 }  // namespace
 
 bool ParseCommandLine(int argc, char** argv, CliOptions& options) {
@@ -308,8 +325,8 @@ bool ParseCommandLine(int argc, char** argv, CliOptions& options) {
       "simulate", "time a workload (JSON) or a schedule, transfer by transfer");
   simulate
       ->add_option("FILE", options.file,
-                   "podsim-workload/1, podsim-schedule/1 or "
-                   "MSCCL XML (.xml)")
+                   "podsim-workload/1, podsim-schedule/1, HLO text (.hlo, "
+                   ".txt) or MSCCL XML (.xml)")
       ->required()
       ->check(NotEmpty());
   AddSlice(*simulate, options, /*required=*/false);
@@ -317,6 +334,7 @@ bool ParseCommandLine(int argc, char** argv, CliOptions& options) {
   AddLowering(*simulate, options,
               "KIND=NAME: lower every collective of this "
               "kind so (repeatable)");
+  AddHlo(*simulate, options);
   AddSimulation(*simulate, options);
 
   AddTrace(*simulate, options);

@@ -24,8 +24,11 @@ struct CliOptions {
   std::string matrix;        // --matrix FILE
   std::string distribution;  // --distribution zipf:skew=1.1
   std::vector<std::string> lowerings;  // --lowering
-  std::vector<std::string> sets;       // --set
-  std::vector<std::string> faults;     // --fault
+  std::string device_assignment;       // of HLO files; empty: iota
+  std::vector<std::string> trip_counts;
+  std::string compute_scale;
+  std::vector<std::string> sets;    // --set
+  std::vector<std::string> faults;  // --fault
   bool ideal = false;
   bool force = false;
   std::string engine = "pod";

@@ -22,8 +22,31 @@
 namespace podsim {
 namespace {
 
-// The collectives of a step, lowered and folded alike; by op index.
+// By op: the first op with the same collective and lowering, itself if there is
+// none before.
+std::vector<std::uint32_t> FirstAlike(const StepGraph& graph,
+                                      const Topology& topology) {
+  std::vector<std::uint32_t> first;
+  std::map<std::string, std::uint32_t> seen;
+  for (const StepOp& op : graph.ops) {
+    const auto k = static_cast<std::uint32_t>(first.size());
+    first.push_back(k);
+    if (!op.collective) continue;
+    const std::string lowering =
+        op.lowering ? ToText(*op.lowering, *op.collective, topology) : "auto";
+    const std::string key = std::string(ToText(op.collective->kind)) + " " +
+                            std::to_string(op.collective->payload.value()) +
+                            " " + PartiesText(*op.collective, topology) + " " +
+                            lowering;
+    first.back() = seen.try_emplace(key, k).first->second;
+  }
+  return first;
+}
+
+// The collectives of a step, lowered and folded alike; by op index, of those
+// alike only the first.
 struct LoweredStep {
+  std::vector<std::uint32_t> first_alike;
   std::vector<std::optional<LoweredCollective>> lowered;
   std::vector<Bytes> payload;  // padded, with --fold on
   Fold fold;
@@ -33,10 +56,12 @@ struct LoweredStep {
 LoweredStep LowerStep(const Workload& workload, const SimOptions& options) {
   const Topology& topology = workload.slice.topology;
   LoweredStep step;
+  step.first_alike = FirstAlike(workload.graph, topology);
   for (const StepOp& op : workload.graph.ops) {
     step.lowered.emplace_back();
     step.payload.emplace_back();
-    if (!op.collective) continue;
+    const std::size_t k = step.lowered.size() - 1;
+    if (!op.collective || step.first_alike[k] != k) continue;
     step.lowered.back() =
         LowerOrChoose(*op.collective, workload.slice, op.lowering,
                       op.lowering_where, options);
@@ -116,6 +141,9 @@ class StepSimulation {
     std::vector<Verdict> verdicts;
     SimOptions options = options_;
     options.links = false;
+    const std::vector<std::uint32_t> first_alike =
+        FirstAlike(workload_.graph, slice.topology);
+    std::vector<std::size_t> entry_of(first_alike.size());
     for (std::size_t k = 0; k < workload_.graph.ops.size(); ++k) {
       const StepOp& op = workload_.graph.ops[k];
       if (!op.collective) {
@@ -129,8 +157,11 @@ class StepSimulation {
       entry.id = op.id;
       entry.executions = counts_[k];
       entry.async = op.async;
-      entry.alone = SimulateCollective(*op.collective, slice, op.lowering,
-                                       op.lowering_where, options, times_);
+      entry_of[k] = result.collectives.size();
+      entry.alone = first_alike[k] == k
+                        ? SimulateCollective(*op.collective, slice, op.lowering,
+                                             op.lowering_where, options, times_)
+                        : result.collectives[entry_of[first_alike[k]]].alone;
       verdicts.push_back(entry.alone.verified);
       result.collectives.push_back(std::move(entry));
     }
@@ -187,11 +218,14 @@ class StepSimulation {
       const PhaseTimer timer(times_.build);
       std::uint64_t transfers = 0;
       for (std::size_t k = 0; k < schedules.size(); ++k) {
-        if (!step_.lowered[k]) continue;
-        schedules[k] = MakeSchedule(*step_.lowered[k], slice_.topology,
-                                    step_.fold, step_.payload[k]);
-        by_op[k] = &schedules[k];
-        transfers += schedules[k].transfers() * counts_[k];
+        if (!workload_.graph.ops[k].collective) continue;
+        const std::uint32_t first = step_.first_alike[k];
+        if (first == k) {
+          schedules[k] = MakeSchedule(*step_.lowered[k], slice_.topology,
+                                      step_.fold, step_.payload[k]);
+        }
+        by_op[k] = &schedules[first];
+        transfers += schedules[first].transfers() * counts_[k];
       }
       compiled = CompileStep(workload_.graph, by_op, grid.sites(),
                              slice_.parameters.collective_launch);
@@ -232,13 +266,13 @@ class StepSimulation {
     double transfers = 0;
     for (std::size_t k = 0; k < counts_.size(); ++k) {
       double per_execution = kMarkersPerExecution * grid.sites();
-      if (step_.lowered[k]) {
+      const auto& lowered = step_.lowered[step_.first_alike[k]];
+      if (lowered) {
         if (!step_.folded) {
-          RequireFewUnfolded(*step_.lowered[k], slice_.topology,
+          RequireFewUnfolded(*lowered, slice_.topology,
                              workload_.graph.ops[k].where);
         }
-        per_execution +=
-            static_cast<double>(CountSlots(*step_.lowered[k], grid));
+        per_execution += static_cast<double>(CountSlots(*lowered, grid));
       }
       transfers += per_execution * static_cast<double>(counts_[k]);
     }

@@ -7,6 +7,7 @@
 #include "collective/byte_matrix.h"
 #include "collective/groups.h"
 #include "cost/roofline.h"
+#include "workload/lowering_choice.h"
 #include "workload/mesh.h"
 #include "workload/workload.h"
 
@@ -14,43 +15,6 @@ namespace podsim {
 namespace {
 
 constexpr int kMaxRepeat = 1 << 30;
-
-// One --lowering KIND=NAME.
-struct LoweringOverride {
-  CollectiveKind kind;
-  std::optional<LoweringSpec> spec;  // nullopt: auto
-  std::string where;
-  bool used = false;
-};
-
-std::optional<LoweringSpec> ParseChoice(const std::string& text,
-                                        const std::string& where) {
-  if (text == "auto") return std::nullopt;
-  return ParseLoweringSpec(text, where);
-}
-
-std::vector<LoweringOverride> ParseOverrides(
-    const std::vector<std::string>& texts) {
-  std::vector<LoweringOverride> overrides;
-  for (const std::string& text : texts) {
-    const std::string where = "--lowering " + text;
-    const auto equals = text.find('=');
-    if (equals == std::string::npos || text.find(':') < equals) {
-      throw InputError(where,
-                       "expected KIND=NAME, for example "
-                       "all-reduce=bucket-rotated");
-    }
-    overrides.push_back({ParseCollectiveKind(text.substr(0, equals), where),
-                         ParseChoice(text.substr(equals + 1), where), where});
-    for (std::size_t k = 0; k + 1 < overrides.size(); ++k) {
-      if (overrides[k].kind != overrides.back().kind) continue;
-      throw InputError(where, "the lowering of " + text.substr(0, equals) +
-                                  " was given before, in " +
-                                  overrides[k].where);
-    }
-  }
-  return overrides;
-}
 
 class Reader {
  public:
@@ -65,11 +29,7 @@ class Reader {
     CollectIds(ops);
     workload_.graph.items = ReadList(ops, {});
     if (workload_.graph.ops.empty()) ops.Fail("expected at least one op");
-    for (const LoweringOverride& entry : overrides_) {
-      if (entry.used) continue;
-      workload_.warnings.push_back(entry.where + " changes nothing: no op is " +
-                                   ToText(entry.kind));
-    }
+    WarnOfUnused(overrides_, workload_.warnings);
   }
 
  private:
@@ -343,14 +303,10 @@ class Reader {
     if (const auto async = json.Find("async")) op.async = async->AsBool();
     if (const auto lowering = json.Find("lowering")) {
       op.lowering_where = lowering->where();
-      op.lowering = ParseChoice(lowering->AsString(), lowering->where());
+      op.lowering =
+          ParseLoweringChoice(lowering->AsString(), lowering->where());
     }
-    for (LoweringOverride& entry : overrides_) {
-      if (entry.kind != collective.kind) continue;
-      entry.used = true;
-      op.lowering = entry.spec;
-      op.lowering_where = entry.where;
-    }
+    ApplyOverride(overrides_, collective.kind, op);
     op.collective = collective;
     return op;
   }
@@ -393,7 +349,7 @@ Workload ReadWorkload(const JsonValue& json, const WorkloadRequest& request) {
   Workload workload{
       .name = {}, .slice = MakeSlice(slice), .graph = {}, .warnings = {}};
   if (const auto name = json.Find("name")) workload.name = name->AsString();
-  Reader(workload, ParseOverrides(request.lowerings)).Read(json);
+  Reader(workload, ParseLoweringOverrides(request.lowerings)).Read(json);
   return workload;
 }
 
