@@ -32,6 +32,10 @@ class ComputationParser {
  public:
   explicit ComputationParser(HloLexer& lexer) : lexer_(lexer) {}
 
+  int instructions() const {
+    return static_cast<int>(parsed_.computation.instructions.size());
+  }
+
   ParsedHloComputation Read() {
     parsed_.is_entry = lexer_.AcceptWord("ENTRY");
     lexer_.SkipSpace();
@@ -338,7 +342,13 @@ class ComputationParser {
 }  // namespace
 
 ParsedHloComputation ReadHloComputation(HloLexer& lexer) {
-  return ComputationParser(lexer).Read();
+  ComputationParser parser(lexer);
+  try {
+    return parser.Read();
+  } catch (HloTextEnds& ends) {
+    ends.whole_instructions = parser.instructions();
+    throw;
+  }
 }
 
 }  // namespace podsim

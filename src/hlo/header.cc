@@ -13,7 +13,6 @@
 namespace podsim {
 namespace {
 
-constexpr std::int64_t kMaxDevices = 1 << 20;
 constexpr std::int64_t kMaxIndex = 1'000'000;
 
 // {1, 0}
@@ -77,8 +76,8 @@ std::int64_t ReadCount(HloLexer& lexer) {
   lexer.SkipSpace();
   const std::size_t at = lexer.at();
   const std::int64_t count = lexer.Integer("a number of devices");
-  if (count < 1 || count > kMaxDevices) {
-    lexer.Fail(at, std::to_string(count) + " devices, expected 1 to 2^20");
+  if (count < 1 || count > kMaxHloDevices) {
+    lexer.Fail(at, std::to_string(count) + " devices, expected 1 to 131072");
   }
   return count;
 }

@@ -11,7 +11,8 @@ namespace podsim {
 // The text ends where more is needed. Caught where a module is read, which then
 // counts as truncated.
 struct HloTextEnds {
-  std::string expected;  // "')' after the operands"
+  std::string expected;        // "')' after the operands"
+  int whole_instructions = 0;  // of the computation that is cut
 };
 
 struct HloPosition {

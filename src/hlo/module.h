@@ -12,6 +12,9 @@
 
 namespace podsim {
 
+// Replicas times partitions of a module are at most this.
+inline constexpr int kMaxHloDevices = 1 << 17;
+
 // An operand: an instruction of the same computation, and the tuple element of
 // it that is meant ("%while#3": path {3}; empty: all of it).
 struct HloOperand {
@@ -116,6 +119,8 @@ struct HloModule {
   // The file ends inside this module: "line 2000: ...". The computations above
   // are whole, what follows is missing. Use such a module for looking only.
   std::optional<std::string> truncated;
+  // Whole instructions of the computation that it ends inside of.
+  int open_instructions = 0;
   std::vector<std::string> warnings;  // "file:LINE:COLUMN: .."; not compared
 
   bool operator==(const HloModule& other) const;

@@ -52,7 +52,9 @@ bool AllAreCalledFromLast(const HloModule& module) {
 
 class ModuleParser {
  public:
-  ModuleParser(HloLexer& lexer) : lexer_(lexer) { module_.file = lexer.file(); }
+  explicit ModuleParser(HloLexer& lexer) : lexer_(lexer) {
+    module_.file = lexer.file();
+  }
 
   // One module, up to the next header, separator or the end.
   HloModule Read() {
@@ -62,6 +64,7 @@ class ModuleParser {
       ReadParts();
     } catch (const HloTextEnds& ends) {
       NoteTruncated(ends.expected);
+      module_.open_instructions = ends.whole_instructions;
     }
     if (module_.computations.empty()) FailEmpty();
     ResolveCalls();
@@ -111,6 +114,7 @@ class ModuleParser {
     module_.truncated = "line " + std::to_string(last_line) +
                         ": the file ends inside of " + OpenPart() +
                         "; expected " + expected;
+    lexer_.MoveTo(end);
   }
 
   // What the file ends inside of.

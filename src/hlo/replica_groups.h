@@ -28,8 +28,8 @@ struct ReplicaGroups {
 };
 
 // Parses the value of replica_groups=. Throws InputError at `where` for text
-// that is none of the three forms, axes that do not fit, and more than 2^20
-// devices. Expands V2 and V3.
+// that is none of the three forms, axes that do not fit, and more than
+// kMaxHloDevices. Expands V2 and V3.
 ReplicaGroups ParseReplicaGroups(std::string_view text,
                                  const std::string& where);
 
