@@ -19,6 +19,7 @@ namespace podsim {
 namespace {
 
 constexpr int kMaxTrips = 1 << 30;
+constexpr std::size_t kMaxOps = 1'000'000;
 
 // --trip-count N for loops whose count is not known, or WHILE=N for one.
 class TripCounts {
@@ -318,6 +319,11 @@ class Loader {
   }
 
   void AddOp(StepOp op, std::vector<StepItem>& items) {
+    if (workload_.graph.ops.size() >= kMaxOps) {
+      throw InputError(op.where,
+                       "the module has more than a million ops once "
+                       "its calls are written out");
+    }
     workload_.graph.ops.push_back(std::move(op));
     items.emplace_back().op =
         static_cast<std::uint32_t>(workload_.graph.ops.size() - 1);

@@ -1,0 +1,347 @@
+#include "hlo/cost.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "hlo/attributes.h"
+#include "hlo/collectives.h"
+#include "hlo/opcodes.h"
+#include "hlo/trip_count.h"
+
+namespace podsim {
+namespace {
+
+// What moves no bytes of its own.
+constexpr std::array kFree = {
+    "parameter", "constant",       "get-tuple-element",    "tuple",
+    "bitcast",   "after-all",      "partition-id",         "replica-id",
+    "while",     "call",           "conditional",          "opt-barrier",
+    "domain",    "add-dependency", "optimization-barrier", "send",
+    "recv"};
+
+// Custom calls that only mark something.
+constexpr std::array kBookkeeping = {"AssumeGatherIndicesInBound",
+                                     "ConcatBitcast",
+                                     "BarrierStart",
+                                     "Sharding",
+                                     "SPMDFullToShardShape",
+                                     "SPMDShardToFullShape",
+                                     "MoveToHost",
+                                     "MoveToDevice",
+                                     "AllocateBuffer",
+                                     "annotate_device_placement"};
+
+template <std::size_t N>
+bool Contains(const std::array<const char*, N>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool IsFree(const HloInstruction& at) {
+  if (Contains(kFree, at.opcode)) return true;
+  for (const char* suffix : {"-start", "-update", "-done"}) {
+    if (WithoutSuffix(at.opcode, suffix)) return true;
+  }
+  if (at.opcode != "custom-call") return false;
+  const auto target = FindText(at, "custom_call_target");
+  return target && Contains(kBookkeeping, *target);
+}
+
+Bytes OperandBytes(const HloComputation& in, const HloInstruction& at,
+                   std::size_t k) {
+  return k < at.operands.size() ? LogicalBytes(ShapeOf(in, at.operands[k]))
+                                : Bytes(0);
+}
+
+Bytes AllBytes(const HloComputation& in, const HloInstruction& at) {
+  Bytes bytes = LogicalBytes(at.shape);
+  for (std::size_t k = 0; k < at.operands.size(); ++k) {
+    bytes += OperandBytes(in, at, k);
+  }
+  return bytes;
+}
+
+// The operand of a dynamic-update-slice or scatter that holds what is written.
+std::optional<std::size_t> UpdateOf(const HloInstruction& at) {
+  if (at.opcode == "dynamic-update-slice") return 1;
+  if (at.opcode == "scatter") return 2;
+  return std::nullopt;
+}
+
+bool ReadsItsResultOnly(const HloInstruction& at) {
+  return at.opcode == "dynamic-slice" || at.opcode == "slice" ||
+         at.opcode == "gather";
+}
+
+// What is written for the result of instruction `at` of a fusion.
+Bytes WrittenBytes(const HloComputation& in, int at) {
+  const HloInstruction& root = in.instructions[at];
+  if (root.opcode == "tuple") {
+    Bytes bytes;
+    for (const HloOperand& operand : root.operands) {
+      bytes += WrittenBytes(in, operand.instruction);
+    }
+    return bytes;
+  }
+  if (root.opcode == "bitcast" && !root.operands.empty()) {
+    return WrittenBytes(in, root.operands[0].instruction);
+  }
+  if (const auto update = UpdateOf(root))
+    return OperandBytes(in, root, *update);
+  return LogicalBytes(root.shape);
+}
+
+// What a fusion reads of parameter `at`: slices, where all users take slices.
+Bytes ReadBytes(const HloComputation& in, const HloUsers& users, int at) {
+  Bytes sliced;
+  for (const int user : users.data[at]) {
+    const HloInstruction& reader = in.instructions[user];
+    std::size_t times = 0;
+    for (const HloOperand& operand : reader.operands) {
+      times += operand.instruction == at ? 1 : 0;
+    }
+    const bool base = times == 1 && !reader.operands.empty() &&
+                      reader.operands[0].instruction == at;
+    if (base && ReadsItsResultOnly(reader)) {
+      sliced += LogicalBytes(reader.shape);
+    } else if (base && UpdateOf(reader)) {
+      continue;  // stays where it is
+    } else if (base && reader.opcode == "bitcast") {
+      sliced += ReadBytes(in, users, user);
+    } else {
+      return LogicalBytes(in.instructions[at].shape);
+    }
+  }
+  return std::min(sliced, LogicalBytes(in.instructions[at].shape));
+}
+
+Bytes FusionBytes(const HloComputation& in) {
+  const HloUsers users = UsersOf(in);
+  Bytes bytes = WrittenBytes(in, in.root);
+  for (const int parameter : in.parameters) {
+    if (IsTuple(in.instructions[parameter].shape)) {
+      bytes += LogicalBytes(in.instructions[parameter].shape);
+    } else {
+      bytes += ReadBytes(in, users, parameter);
+    }
+  }
+  return bytes;
+}
+
+Bytes InPlaceBytes(const HloModule& module, const HloComputation& in,
+                   const HloInstruction& at, Bytes all) {
+  if (ReadsItsResultOnly(at)) return 2 * LogicalBytes(at.shape);
+  if (const auto update = UpdateOf(at))
+    return 2 * OperandBytes(in, at, *update);
+  if (at.opcode == "fusion") {
+    if (const auto callee = FindCall(at, HloCallRole::kCalls)) {
+      return std::min(all, FusionBytes(module.computations[*callee]));
+    }
+  }
+  return all;
+}
+
+std::optional<std::int64_t> EstimatedCycles(const HloInstruction& at) {
+  const auto config = FindText(at, "backend_config");
+  if (!config || config->empty() || config->front() != '{') return std::nullopt;
+  std::string_view object = *config;
+  if (const auto window = FindJsonLike(object, "window_config")) {
+    object = *window;
+  }
+  const auto cycles = FindJsonLike(object, "estimated_cycles");
+  if (!cycles) return std::nullopt;
+  return ParseWholeInteger(Unquoted(*cycles));
+}
+
+// The computations whose work counts for their caller, and how often.
+struct Part {
+  int computation;
+  std::int64_t times;
+};
+
+std::vector<Part> PartsOf(const HloModule& module, int computation,
+                          int instruction, std::int64_t default_trip_count) {
+  const HloInstruction& at =
+      module.computations[computation].instructions[instruction];
+  std::vector<Part> parts;
+  for (const HloCall& call : at.calls) {
+    std::int64_t times = 0;
+    switch (call.role) {
+      case HloCallRole::kBody:
+      case HloCallRole::kCondition: {
+        const TripCount trips = FindTripCount(module, computation, instruction);
+        times = trips.source == TripCountSource::kUnknown ? default_trip_count
+                                                          : trips.count;
+        if (call.role == HloCallRole::kCondition) {
+          times = SaturatingAdd(times, 1);
+        }
+        break;
+      }
+      case HloCallRole::kCalls:
+      case HloCallRole::kTrueComputation:
+      case HloCallRole::kFalseComputation:
+      case HloCallRole::kBranch:
+        times = 1;
+        break;
+      case HloCallRole::kToApply:
+        times = at.opcode == "call" ? 1 : 0;
+        break;
+      case HloCallRole::kCalledComputation:
+      case HloCallRole::kSelect:
+      case HloCallRole::kScatter:
+        break;
+    }
+    if (times > 0) parts.push_back({call.computation, times});
+  }
+  return parts;
+}
+
+struct Work {
+  double flops = 0;
+  double most = 0;  // of one dot
+  std::optional<HloElementType> type;
+};
+
+void TakeLarger(double flops, std::optional<HloElementType> type, Work& work) {
+  if (flops <= work.most) return;
+  work.most = flops;
+  work.type = type;
+}
+
+std::optional<HloElementType> WiderType(const HloComputation& in,
+                                        const HloInstruction& at) {
+  std::optional<HloElementType> wider;
+  for (std::size_t k = 0; k < std::min<std::size_t>(2, at.operands.size());
+       ++k) {
+    const HloShape& shape = ShapeOf(in, at.operands[k]);
+    if (!IsArray(shape)) continue;
+    if (!wider || BitsPerElement(shape.type) > BitsPerElement(*wider)) {
+      wider = shape.type;
+    }
+  }
+  return wider;
+}
+
+// Sums up the work of instructions and all that they call; calls are acyclic.
+class WorkSum {
+ public:
+  explicit WorkSum(const HloModule& module) : module_(module) {}
+
+  Work Of(int computation, int instruction) {
+    const HloComputation& in = module_.computations[computation];
+    const HloInstruction& at = in.instructions[instruction];
+    Work work;
+    work.flops = DotFlops(module_, in, at).value();
+    TakeLarger(work.flops, WiderType(in, at), work);
+    for (const Part& part : PartsOf(module_, computation, instruction, 1)) {
+      const Work& inner = OfComputation(part.computation);
+      work.flops += static_cast<double>(part.times) * inner.flops;
+      TakeLarger(inner.most, inner.type, work);
+    }
+    return work;
+  }
+
+ private:
+  const Work& OfComputation(int computation) {
+    const auto [known, fresh] = computations_.try_emplace(computation);
+    if (!fresh) return known->second;
+    Work work;
+    const auto size =
+        static_cast<int>(module_.computations[computation].instructions.size());
+    for (int i = 0; i < size; ++i) {
+      const Work inner = Of(computation, i);
+      work.flops += inner.flops;
+      TakeLarger(inner.most, inner.type, work);
+    }
+    return computations_[computation] = work;
+  }
+
+  const HloModule& module_;
+  std::map<int, Work> computations_;
+};
+
+// Callers before those they call.
+void AddCallersFirst(const HloModule& module, int computation,
+                     std::vector<bool>& visited, std::vector<int>& reversed) {
+  if (visited[computation]) return;
+  visited[computation] = true;
+  for (const HloInstruction& at :
+       module.computations[computation].instructions) {
+    for (const HloCall& call : at.calls) {
+      AddCallersFirst(module, call.computation, visited, reversed);
+    }
+  }
+  reversed.push_back(computation);
+}
+
+}  // namespace
+
+HloCost CostOf(const HloModule& module, int computation, int instruction) {
+  const HloComputation& in = module.computations[computation];
+  const HloInstruction& at = in.instructions[instruction];
+  HloCost cost;
+  const Work work = WorkSum(module).Of(computation, instruction);
+  cost.flops = Flops(work.flops);
+  cost.dot_type = work.type;
+  const auto kind = CollectiveKindOf(at.opcode);
+  if (kind == HloCollectiveKind::kAllReduce ||
+      kind == HloCollectiveKind::kReduceScatter) {
+    double elements = 0;
+    for (const HloOperand& operand : at.operands) {
+      elements += static_cast<double>(ElementCount(ShapeOf(in, operand)));
+    }
+    cost.reduction_flops = Flops(elements);
+  }
+  if (!IsFree(at)) {
+    cost.bytes = AllBytes(in, at);
+    cost.bytes_in_place = InPlaceBytes(module, in, at, cost.bytes);
+    if (at.opcode == "custom-call" && work.flops == 0) {
+      cost.unknown_target =
+          FindText(at, "custom_call_target").value_or("(no target)");
+    }
+  }
+  cost.estimated_cycles = EstimatedCycles(at);
+  return cost;
+}
+
+std::vector<std::int64_t> ExecutionCounts(const HloModule& module,
+                                          std::int64_t default_trip_count) {
+  std::vector<std::int64_t> counts(module.computations.size());
+  if (!module.entry) return counts;
+  std::vector<bool> visited(counts.size());
+  std::vector<int> order;
+  AddCallersFirst(module, *module.entry, visited, order);
+  std::reverse(order.begin(), order.end());
+  counts[*module.entry] = 1;
+  for (const int computation : order) {
+    const auto size =
+        static_cast<int>(module.computations[computation].instructions.size());
+    for (int i = 0; i < size; ++i) {
+      for (const Part& part :
+           PartsOf(module, computation, i, default_trip_count)) {
+        std::int64_t& count = counts[part.computation];
+        count = SaturatingAdd(
+            count, SaturatingMultiply(counts[computation], part.times));
+      }
+    }
+  }
+  return counts;
+}
+
+HloTotals TotalFlops(const HloModule& module, std::int64_t default_trip_count) {
+  const std::vector<std::int64_t> counts =
+      ExecutionCounts(module, default_trip_count);
+  double once = 0, all = 0;
+  for (std::size_t c = 0; c < counts.size(); ++c) {
+    const HloComputation& in = module.computations[c];
+    double flops = 0;
+    for (const HloInstruction& at : in.instructions) {
+      flops += DotFlops(module, in, at).value();
+    }
+    once += flops;
+    all += static_cast<double>(counts[c]) * flops;
+  }
+  return {Flops(once), Flops(all)};
+}
+
+}  // namespace podsim
