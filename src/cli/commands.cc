@@ -9,11 +9,11 @@
 #include "base/json_reader.h"
 #include "base/parse_units.h"
 #include "base/text.h"
+#include "cli/hlo_file.h"
 #include "cli/outputs.h"
 #include "cli/sweep_commands.h"
 #include "collective/byte_matrix.h"
 #include "collective/groups.h"
-#include "hlo/parser.h"
 #include "report/csv.h"
 #include "report/json.h"
 #include "report/output_file.h"
@@ -346,38 +346,6 @@ int SimulateScheduleFile(const CliOptions& options) {
       [&] { return ResultJson(file.slice.parameters, points, {}); },
       [&] { return PointsCsv(points); }, times);
   return kDone;
-}
-
-// The one module of an HLO file.
-Workload ReadHloWorkload(const CliOptions& options) {
-  const std::vector<HloModule> modules = ReadHlo(options.file);
-  if (modules.size() != 1) {
-    throw InputError(options.file, "expected one HLO module, got " +
-                                       std::to_string(modules.size()) +
-                                       "; cut the file at \"// -----\"");
-  }
-  HloRequest request{.slice = SliceRequestOf(options),
-                     .lowerings = options.lowerings,
-                     .trip_counts = options.trip_counts};
-  if (!options.device_assignment.empty()) {
-    request.device_assignment = options.device_assignment;
-  }
-  if (!options.compute_scale.empty()) {
-    request.compute_scale =
-        ParsePercent(options.compute_scale, "--compute-scale");
-  }
-  return MakeHloWorkload(modules[0], request);
-}
-
-// Flags that say what the text of an HLO module does not.
-void RejectHloFlags(const CliOptions& options) {
-  for (const auto& [flag, given] :
-       {std::pair("--device-assignment", !options.device_assignment.empty()),
-        std::pair("--trip-count", !options.trip_counts.empty()),
-        std::pair("--compute-scale", !options.compute_scale.empty())}) {
-    if (!given) continue;
-    throw InputError(flag, "is for HLO files; leave it out");
-  }
 }
 
 int SimulateWorkload(const CliOptions& options,

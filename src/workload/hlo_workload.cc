@@ -345,7 +345,8 @@ class Loader {
           "and convolutions are given time");
     }
     if (!unknown_targets_.empty()) {
-      warn("custom calls whose work is not known take no time: " +
+      warn(std::string("custom calls whose work is not known take ") +
+           (fused_ ? "the time of their bytes alone: " : "no time: ") +
            Join(std::vector<std::string>(unknown_targets_.begin(),
                                          unknown_targets_.end()),
                 ", "));
