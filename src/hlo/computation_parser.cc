@@ -53,16 +53,29 @@ class ComputationParser {
     if (!has_root_) computation().root = last_named_;
     NameNestedOperands();
     CollectParameters();
-    ReadAttributes(
-        lexer_, AfterValue::kComputation,
-        [](std::string_view, std::size_t) { return false; },
-        computation().attributes);
+    if (MoreFollows()) {
+      ReadAttributes(
+          lexer_, AfterValue::kComputation,
+          [](std::string_view, std::size_t) { return false; },
+          computation().attributes);
+    }
     computation().instructions.shrink_to_fit();
     return std::move(parsed_);
   }
 
  private:
   HloComputation& computation() { return parsed_.computation; }
+
+  // Not if the text ends, be it inside of a comment: the computation is whole.
+  bool MoreFollows() {
+    const std::size_t end = lexer_.at();
+    try {
+      return !lexer_.AtEnd();
+    } catch (const HloTextEnds&) {
+      lexer_.MoveTo(end);
+      return false;
+    }
+  }
 
   // (name: shape, ..) -> shape
   void ReadSignature() {

@@ -105,8 +105,10 @@ std::string_view Trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(spaces) - begin + 1);
 }
 
-// Rows of a table: a number and a string or a list in braces each.
+// Rows of a table: a number and a string or a list in braces each. Stops behind
+// the last one.
 void ReadRows(HloLexer& lexer) {
+  std::size_t end = lexer.at();
   while (lexer.Peek() >= '0' && lexer.Peek() <= '9') {
     lexer.Integer("the number of a row");
     if (lexer.Peek() == '{') {
@@ -114,7 +116,9 @@ void ReadRows(HloLexer& lexer) {
     } else {
       lexer.String();
     }
+    end = lexer.at();
   }
+  lexer.MoveTo(end);
 }
 
 // The parameter and result shapes of "{(shape, ..)->shape}".

@@ -13,7 +13,6 @@ namespace podsim {
 namespace {
 
 constexpr std::size_t kMaxRank = 64;  // HloShape keeps a bit per dimension
-constexpr std::int64_t kMaxArrayBytes = std::int64_t{1} << 48;
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
@@ -120,7 +119,7 @@ void ReadLayout(HloLexer& lexer, HloShape& shape) {
 }
 
 void CheckSize(HloLexer& lexer, std::size_t at, const HloShape& shape) {
-  if (LogicalBytes(shape).value() > kMaxArrayBytes) {
+  if (LogicalBytes(shape).value() > kMaxHloArrayBytes) {
     lexer.Fail(at, "an array of more than 2^48 bytes");
   }
 }
