@@ -300,7 +300,10 @@ std::string HloLexer::Describe(std::size_t offset) const {
     return Hexadecimal(static_cast<unsigned char>(c));
   }
   std::size_t end = offset + 1;
-  if (c == '%' || Is(c, kWordMore)) {
+  const std::string_view two = text_.substr(offset, 2);
+  if (two == "->" || two == "<=") {
+    ++end;
+  } else if (c == '%' || Is(c, kWordMore)) {
     end = std::max(end, EndOfWord(text_, end));
   } else if (static_cast<unsigned char>(c) >= 0x80) {
     return Hexadecimal(static_cast<unsigned char>(c));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -37,7 +38,10 @@ void ReadDimension(HloLexer& lexer, HloShape& shape) {
   lexer.SkipSpace();
   const std::size_t at = lexer.at();
   const std::int64_t size = lexer.Integer("the size of a dimension");
-  if (size < 0) lexer.Fail(at, "a dimension has a negative size");
+  if (size < 0) {
+    lexer.Fail(at, "size " + std::to_string(size) +
+                       " of a dimension, expected 0 or more");
+  }
   shape.dimensions.push_back(size);
 }
 
@@ -85,8 +89,14 @@ void CheckMinorToMajor(HloLexer& lexer, std::size_t begin, std::size_t end,
     fits = sorted[d] == static_cast<std::int64_t>(d);
   }
   if (!fits) {
-    lexer.Fail(begin - 1, "the layout does not name each of the " +
-                              std::to_string(rank) + " dimensions once");
+    std::vector<std::string> names;
+    for (const std::int64_t d : order) names.push_back(std::to_string(d));
+    lexer.Fail(begin - 1,
+               "layout {" + Shortened(Join(names, ","), 60) + "} of " +
+                   (rank == 0 ? "no dimensions, expected {}"
+                              : std::to_string(rank) +
+                                    " dimensions, expected each of 0 to " +
+                                    std::to_string(rank - 1) + " once"));
   }
 }
 
@@ -161,7 +171,9 @@ HloShape ReadArray(HloLexer& lexer, std::size_t at, std::string_view word) {
   const std::size_t dimensions_at = lexer.at();
   ReadDimensions(lexer, shape);
   if (!IsArray(shape) && !shape.dimensions.empty()) {
-    lexer.Fail(dimensions_at, std::string(word) + " has no dimensions");
+    lexer.Fail(dimensions_at, std::string(word) +
+                                  " has no dimensions, expected " +
+                                  std::string(word) + "[]");
   }
   CheckSize(lexer, at, shape);
   return shape;
