@@ -53,16 +53,29 @@ class ComputationParser {
     if (!has_root_) computation().root = last_named_;
     NameNestedOperands();
     CollectParameters();
-    ReadAttributes(
-        lexer_, AfterValue::kComputation,
-        [](std::string_view, std::size_t) { return false; },
-        computation().attributes);
+    if (MoreFollows()) {
+      ReadAttributes(
+          lexer_, AfterValue::kComputation,
+          [](std::string_view, std::size_t) { return false; },
+          computation().attributes);
+    }
     computation().instructions.shrink_to_fit();
     return std::move(parsed_);
   }
 
  private:
   HloComputation& computation() { return parsed_.computation; }
+
+  // Not if the text ends, be it inside of a comment: the computation is whole.
+  bool MoreFollows() {
+    const std::size_t end = lexer_.at();
+    try {
+      return !lexer_.AtEnd();
+    } catch (const HloTextEnds&) {
+      lexer_.MoveTo(end);
+      return false;
+    }
+  }
 
   // (name: shape, ..) -> shape
   void ReadSignature() {
@@ -88,7 +101,8 @@ class ComputationParser {
     const std::string_view name =
         lexer_.Name("the name of an instruction, or '}'");
     if (is_root && has_root_) {
-      lexer_.Fail(at, "a second ROOT; a computation has one");
+      lexer_.Fail(at, "a second ROOT, expected one; the first is in line " +
+                          std::to_string(At(computation().root).line));
     }
     HloInstruction instruction;
     instruction.name = name;
@@ -124,7 +138,8 @@ class ComputationParser {
     }
     const bool has_shape = ShapeIsNext(lexer_);
     if (has_shape) instruction.shape = ReadShape(lexer_);
-    instruction.opcode = lexer_.Word("a shape or an opcode");
+    instruction.opcode = lexer_.Word(has_shape ? "an opcode after the shape"
+                                               : "a shape or an opcode");
     if (instruction.opcode == "constant") {
       ReadLiteral(instruction);
     } else {
@@ -188,9 +203,11 @@ class ComputationParser {
       }
       operand.path.push_back(static_cast<int>(index));
       if (ElementAt(At(operand.instruction).shape, operand.path) == nullptr) {
-        lexer_.Fail(at, Quoted(At(operand.instruction).name) +
-                            " has no tuple element '#" + std::to_string(index) +
-                            "'");
+        lexer_.Fail(at,
+                    Quoted(At(operand.instruction).name) +
+                        " has no tuple element '#" + std::to_string(index) +
+                        "', its shape is " +
+                        Shortened(ToText(At(operand.instruction).shape), 60));
       }
     }
   }
@@ -301,10 +318,11 @@ class ComputationParser {
                                   ") but one of a higher number");
     }
     if (has_signature_ && signature_.size() != parameters.size()) {
-      lexer_.Fail(parsed_.at, "computation " + Quoted(computation().name) +
-                                  " has " + std::to_string(parameters.size()) +
-                                  " parameters, its signature " +
-                                  std::to_string(signature_.size()));
+      lexer_.Fail(parsed_.at,
+                  "computation " + Quoted(computation().name) + " has " +
+                      std::to_string(parameters.size()) +
+                      (parameters.size() == 1 ? " parameter" : " parameters") +
+                      ", its signature " + std::to_string(signature_.size()));
     }
   }
 
@@ -312,8 +330,11 @@ class ComputationParser {
     std::vector<int>& parameters = computation().parameters;
     const std::size_t place = static_cast<std::size_t>(number);
     if (place >= computation().instructions.size()) {
-      FailParameter(index, "parameter(" + std::to_string(number) +
-                               ") in a computation of fewer instructions");
+      FailParameter(index,
+                    "parameter(" + std::to_string(number) +
+                        ") in a computation of " +
+                        std::to_string(computation().instructions.size()) +
+                        " instructions");
     }
     if (place >= parameters.size()) parameters.resize(place + 1, -1);
     if (parameters[place] >= 0) {

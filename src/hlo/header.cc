@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -15,17 +16,27 @@ namespace {
 
 constexpr std::int64_t kMaxIndex = 1'000'000;
 
+// `what`: without an article.
+std::int64_t ReadNumber(HloLexer& lexer, const std::string& what,
+                        std::int64_t min, std::int64_t max) {
+  lexer.SkipSpace();
+  const std::size_t at = lexer.at();
+  const std::int64_t number = lexer.Integer(("a " + what).c_str());
+  if (number < min || number > max) {
+    lexer.Fail(at, what + " " + std::to_string(number) + ", expected " +
+                       std::to_string(min) + " to " + std::to_string(max));
+  }
+  return number;
+}
+
 // {1, 0}
 std::vector<int> ReadIndex(HloLexer& lexer) {
   std::vector<int> index;
   lexer.Expect('{', "of a tuple index");
   if (lexer.Accept('}')) return index;
   do {
-    lexer.SkipSpace();
-    const std::size_t at = lexer.at();
-    const std::int64_t i = lexer.Integer("a tuple index");
-    if (i < 0 || i > kMaxIndex) lexer.Fail(at, "tuple index out of range");
-    index.push_back(static_cast<int>(i));
+    index.push_back(
+        static_cast<int>(ReadNumber(lexer, "tuple index", 0, kMaxIndex)));
   } while (lexer.Accept(','));
   lexer.Expect('}', "or ',' in a tuple index");
   return index;
@@ -37,7 +48,7 @@ HloAlias ReadAlias(HloLexer& lexer) {
   alias.output = ReadIndex(lexer);
   lexer.Expect(':', "after the index of an output");
   lexer.Expect('(', "before the parameter that it aliases");
-  alias.parameter = lexer.Integer("the number of a parameter");
+  alias.parameter = ReadNumber(lexer, "parameter number", 0, kMaxIndex);
   lexer.Expect(',', "after the number of a parameter");
   alias.parameter_index = ReadIndex(lexer);
   if (lexer.Accept(',')) {
@@ -105,8 +116,10 @@ std::string_view Trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(spaces) - begin + 1);
 }
 
-// Rows of a table: a number and a string or a list in braces each.
+// Rows of a table: a number and a string or a list in braces each. Stops behind
+// the last one.
 void ReadRows(HloLexer& lexer) {
+  std::size_t end = lexer.at();
   while (lexer.Peek() >= '0' && lexer.Peek() <= '9') {
     lexer.Integer("the number of a row");
     if (lexer.Peek() == '{') {
@@ -114,7 +127,9 @@ void ReadRows(HloLexer& lexer) {
     } else {
       lexer.String();
     }
+    end = lexer.at();
   }
+  lexer.MoveTo(end);
 }
 
 // The parameter and result shapes of "{(shape, ..)->shape}".

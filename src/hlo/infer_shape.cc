@@ -135,6 +135,10 @@ bool InferHloShape(const HloComputation& computation,
                    HloInstruction& instruction) {
   auto shape = Inferred(computation, signature, instruction);
   if (!shape || CountParts(*shape) > kMaxInferredParts) return false;
+  // One byte per pred may be more than what the operand has.
+  if (IsArray(*shape) && LogicalBytes(*shape).value() > kMaxHloArrayBytes) {
+    return false;
+  }
   instruction.shape = *std::move(shape);
   return true;
 }

@@ -103,7 +103,9 @@ void HloLexer::SkipComment() {
     return;
   }
   const std::size_t end = std::min(text_.find('\n', at_), text_.size());
-  separator_ = separator_ || IsSeparator(text_.substr(at_, end - at_));
+  if (!separator_ && IsSeparator(text_.substr(at_, end - at_))) {
+    separator_ = at_;
+  }
   at_ = end;
 }
 
@@ -242,7 +244,21 @@ std::string_view HloLexer::Balanced() {
   return text_.substr(begin, at_ - begin);
 }
 
-bool HloLexer::TakeSeparator() { return std::exchange(separator_, false); }
+bool HloLexer::TakeSeparator() {
+  const auto separator = std::exchange(separator_, std::nullopt);
+  if (!separator) return false;
+  SkipSpace();
+  const std::size_t next = at_;
+  at_ = *separator;
+  SkipSpace();
+  if (at_ < next) {
+    throw InputError(WhereIs(*separator),
+                     "a separator \"// -----\" inside of a module's part, "
+                     "expected it between modules");
+  }
+  separator_.reset();
+  return true;
+}
 
 HloPosition HloLexer::PositionOf(std::size_t offset) {
   if (offset < known_offset_) {
@@ -284,7 +300,10 @@ std::string HloLexer::Describe(std::size_t offset) const {
     return Hexadecimal(static_cast<unsigned char>(c));
   }
   std::size_t end = offset + 1;
-  if (c == '%' || Is(c, kWordMore)) {
+  const std::string_view two = text_.substr(offset, 2);
+  if (two == "->" || two == "<=") {
+    ++end;
+  } else if (c == '%' || Is(c, kWordMore)) {
     end = std::max(end, EndOfWord(text_, end));
   } else if (static_cast<unsigned char>(c) >= 0x80) {
     return Hexadecimal(static_cast<unsigned char>(c));

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -56,7 +57,9 @@ class HloLexer {
   // skipped. At most 100 levels.
   std::string_view Balanced();
 
-  // True once after a comment "// -----" was skipped.
+  // True once after a comment "// -----" was skipped. Throws InputError if
+  // something else than space and comments stands between it and the next
+  // token.
   bool TakeSeparator();
 
   HloPosition PositionOf(std::size_t offset);
@@ -77,7 +80,7 @@ class HloLexer {
   std::string_view text_;
   std::string file_;
   std::size_t at_ = 0;
-  bool separator_ = false;
+  std::optional<std::size_t> separator_;  // the first since it was taken
   // PositionOf goes on from the last offset asked for.
   std::size_t known_offset_ = 0;
   std::size_t known_line_start_ = 0;

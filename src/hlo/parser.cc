@@ -32,6 +32,21 @@ void CheckEncoding(std::string_view text, const std::string& file) {
   }
 }
 
+// "module @jit_f attributes {..", with "#loc = .." before it or not.
+void CheckNotMlir(HloLexer& lexer) {
+  const std::size_t begin = lexer.at();
+  bool is_mlir = lexer.Peek() == '#';
+  if (lexer.AcceptWord("module")) {
+    is_mlir = lexer.PeekIs("@") || lexer.PeekWord() == "attributes";
+  }
+  if (is_mlir) {
+    throw InputError(lexer.WhereIs(begin),
+                     "found MLIR (StableHLO), as lowered.as_text() prints it, "
+                     "expected HLO text; compiled.as_text() prints that");
+  }
+  lexer.MoveTo(begin);
+}
+
 // What can be reached by calls from the last computation.
 bool AllAreCalledFromLast(const HloModule& module) {
   std::vector<bool> reached(module.computations.size(), false);
@@ -76,7 +91,9 @@ class ModuleParser {
  private:
   void ReadParts() {
     if (lexer_.PeekWord() == "HloModule") ReadHloHeader(lexer_, module_);
-    while (!lexer_.AtEnd() && !lexer_.TakeSeparator()) {
+    for (;;) {
+      const bool at_end = lexer_.AtEnd();
+      if (lexer_.TakeSeparator() || at_end) return;
       part_ = lexer_.at();
       if (lexer_.PeekWord() == "HloModule") return;
       if (AcceptHloTable(lexer_, module_)) continue;
@@ -88,7 +105,9 @@ class ModuleParser {
     ParsedHloComputation parsed = ReadHloComputation(lexer_);
     const int index = static_cast<int>(module_.computations.size());
     if (parsed.is_entry && module_.entry) {
-      lexer_.Fail(parsed.at, "a second ENTRY; a module has one");
+      lexer_.Fail(parsed.at,
+                  "a second ENTRY, expected one; the first is in line " +
+                      std::to_string(At(*module_.entry).line));
     }
     const auto [known, is_new] =
         indices_.emplace(parsed.computation.name, index);
@@ -138,7 +157,8 @@ class ModuleParser {
   [[noreturn]] void FailEmpty() {
     if (!module_.truncated) {
       throw InputError(lexer_.WhereIs(begin_),
-                       "a module without a computation");
+                       "module " + Quoted(module_.name) +
+                           " has no computation, expected at least one");
     }
     throw InputError(lexer_.file(),
                      *module_.truncated + "; no computation is whole");
@@ -213,6 +233,7 @@ std::vector<HloModule> ParseHlo(std::string_view text,
   CheckEncoding(text, file);
   HloLexer lexer(text, file);
   std::vector<HloModule> modules;
+  if (MoreFollows(lexer)) CheckNotMlir(lexer);
   while (MoreFollows(lexer)) {
     lexer.TakeSeparator();
     modules.push_back(ModuleParser(lexer).Read());

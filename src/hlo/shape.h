@@ -70,8 +70,10 @@ enum class HloShapeKind : std::uint8_t {
 // The size of a dimension written "?".
 inline constexpr std::int64_t kUnboundedDimension = -1;
 
-// A shape as written. Ranks are at most 64, and an array has at most 2^48
-// bytes: the parser refuses others.
+// The parser refuses larger arrays.
+inline constexpr std::int64_t kMaxHloArrayBytes = std::int64_t{1} << 48;
+
+// A shape as written. Ranks are at most 64.
 struct HloShape {
   HloShapeKind kind = HloShapeKind::kTuple;
   HloElementType type = HloElementType::kF32;  // arrays

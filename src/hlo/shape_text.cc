@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -13,7 +14,6 @@ namespace podsim {
 namespace {
 
 constexpr std::size_t kMaxRank = 64;  // HloShape keeps a bit per dimension
-constexpr std::int64_t kMaxArrayBytes = std::int64_t{1} << 48;
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
@@ -38,7 +38,10 @@ void ReadDimension(HloLexer& lexer, HloShape& shape) {
   lexer.SkipSpace();
   const std::size_t at = lexer.at();
   const std::int64_t size = lexer.Integer("the size of a dimension");
-  if (size < 0) lexer.Fail(at, "a dimension has a negative size");
+  if (size < 0) {
+    lexer.Fail(at, "size " + std::to_string(size) +
+                       " of a dimension, expected 0 or more");
+  }
   shape.dimensions.push_back(size);
 }
 
@@ -86,8 +89,14 @@ void CheckMinorToMajor(HloLexer& lexer, std::size_t begin, std::size_t end,
     fits = sorted[d] == static_cast<std::int64_t>(d);
   }
   if (!fits) {
-    lexer.Fail(begin - 1, "the layout does not name each of the " +
-                              std::to_string(rank) + " dimensions once");
+    std::vector<std::string> names;
+    for (const std::int64_t d : order) names.push_back(std::to_string(d));
+    lexer.Fail(begin - 1,
+               "layout {" + Shortened(Join(names, ","), 60) + "} of " +
+                   (rank == 0 ? "no dimensions, expected {}"
+                              : std::to_string(rank) +
+                                    " dimensions, expected each of 0 to " +
+                                    std::to_string(rank - 1) + " once"));
   }
 }
 
@@ -120,7 +129,7 @@ void ReadLayout(HloLexer& lexer, HloShape& shape) {
 }
 
 void CheckSize(HloLexer& lexer, std::size_t at, const HloShape& shape) {
-  if (LogicalBytes(shape).value() > kMaxArrayBytes) {
+  if (LogicalBytes(shape).value() > kMaxHloArrayBytes) {
     lexer.Fail(at, "an array of more than 2^48 bytes");
   }
 }
@@ -162,7 +171,9 @@ HloShape ReadArray(HloLexer& lexer, std::size_t at, std::string_view word) {
   const std::size_t dimensions_at = lexer.at();
   ReadDimensions(lexer, shape);
   if (!IsArray(shape) && !shape.dimensions.empty()) {
-    lexer.Fail(dimensions_at, std::string(word) + " has no dimensions");
+    lexer.Fail(dimensions_at, std::string(word) +
+                                  " has no dimensions, expected " +
+                                  std::string(word) + "[]");
   }
   CheckSize(lexer, at, shape);
   return shape;

@@ -152,8 +152,8 @@ class Validator {
     }
     if (instruction.operands.size() != branches + 1) {
       Fail(instruction,
-           "conditional has " + CountOf(static_cast<int>(branches), "branch") +
-               " and " +
+           "conditional has " + std::to_string(branches) +
+               (branches == 1 ? " branch" : " branches") + " and " +
                CountOf(static_cast<int>(instruction.operands.size()),
                        "operand") +
                ", expected one operand to choose and one per branch");
