@@ -5,7 +5,7 @@
 #include <iostream>
 #include <map>
 
-#include "step/core_account.h"
+#include "step/abstract_account.h"
 #include "step/critical_path.h"
 #include "step/memory.h"
 #include "step/simulate_abstract.h"
@@ -77,7 +77,7 @@ class GoldenCheck {
   double largest_ = 0;  // makespan, for what should be 0
 };
 
-std::map<std::string, double> ExposedByOp(const CoreAccount& account) {
+std::map<std::string, double> ExposedByOp(const AbstractAccount& account) {
   std::map<std::string, double> exposed;
   for (const TransferAccount& transfer : account.transfers) {
     exposed[std::to_string(transfer.op)] = transfer.exposed;
@@ -112,7 +112,7 @@ void CheckRun(GoldenCheck& check, const std::string& group,
   const auto peak = MemoryModel(step).Peak(order).bytes.value();
   check.Value(group + ".peak", static_cast<double>(peak), expected["peak"]);
   if (!expected.contains("work")) return;
-  const CoreAccount account = AccountCore(step, order, timeline);
+  const AbstractAccount account = AccountAbstract(step, order, timeline);
   check.Value(group + ".work", account.work, expected["work"]);
   check.Value(group + ".interference", account.interference,
               expected["interference"]);

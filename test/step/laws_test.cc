@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "step/core_account.h"
+#include "step/abstract_account.h"
 #include "step/critical_path.h"
 #include "step/memory.h"
 #include "step/simulate_abstract.h"
@@ -15,7 +15,7 @@ namespace {
 struct Run {
   StepOrder order;
   AbstractTimeline timeline;
-  CoreAccount account;
+  AbstractAccount account;
   std::map<std::string, double> path;
 };
 
@@ -24,7 +24,7 @@ Run RunInOrder(const AbstractStep& step, StepOrder order = {}) {
   Run run;
   run.order = order;
   run.timeline = Simulate(step, order);
-  run.account = AccountCore(step, order, run.timeline);
+  run.account = AccountAbstract(step, order, run.timeline);
   run.path = PathTotals(step, CriticalPath(step, order, run.timeline));
   return run;
 }
@@ -168,8 +168,8 @@ TEST_CASE("The stall counts for the done that waits, the queue for the path",
   b.Done(urgent);
   b.Done(slow);
   const AbstractTimeline timeline = Simulate(b.step, ProgramOrder(b.step));
-  const CoreAccount account =
-      AccountCore(b.step, ProgramOrder(b.step), timeline);
+  const AbstractAccount account =
+      AccountAbstract(b.step, ProgramOrder(b.step), timeline);
   CHECK(account.transfers[0].exposed == 0);
   CHECK(account.transfers[1].exposed == 20 + 2);
   const auto path = CriticalPath(b.step, ProgramOrder(b.step), timeline);

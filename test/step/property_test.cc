@@ -1,7 +1,7 @@
 // What holds for every step and order, on random ones.
 #include <catch2/catch.hpp>
 
-#include "step/core_account.h"
+#include "step/abstract_account.h"
 #include "step/critical_path.h"
 #include "step/memory.h"
 #include "step/simulate_abstract.h"
@@ -81,7 +81,7 @@ TEST_CASE("The account and the path of every order add up to its makespan",
     CAPTURE(seed);
     const Sample s = MakeSample(seed);
     const AbstractTimeline timeline = Simulate(s.step, s.order);
-    const CoreAccount account = AccountCore(s.step, s.order, timeline);
+    const AbstractAccount account = AccountAbstract(s.step, s.order, timeline);
     CHECK(Near(account.work + account.interference + account.exposed,
                timeline.makespan));
     for (const TransferAccount& transfer : account.transfers) {
@@ -140,7 +140,7 @@ TEST_CASE("Less to do is never later where nothing is shared", "[step]") {
     CAPTURE(seed);
     const Sample s = MakeSample(seed, {.shares = false});
     const AbstractTimeline timeline = Simulate(s.step, s.order);
-    const double work = AccountCore(s.step, s.order, timeline).work;
+    const double work = AccountAbstract(s.step, s.order, timeline).work;
     for (const WhatIf& rung : MakeWhatIfs(s.step)) {
       INFO(rung.name);
       const double makespan = Simulate(rung.step, s.order).makespan;

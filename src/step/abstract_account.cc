@@ -1,4 +1,4 @@
-#include "step/core_account.h"
+#include "step/abstract_account.h"
 
 #include <cmath>
 
@@ -7,7 +7,7 @@
 namespace podsim {
 namespace {
 
-void Add(TransferAccount transfer, CoreAccount& account) {
+void Add(TransferAccount transfer, AbstractAccount& account) {
   transfer.overlapped = transfer.in_flight - transfer.exposed;
   account.exposed += transfer.exposed;
   account.in_flight += transfer.in_flight;
@@ -16,9 +16,9 @@ void Add(TransferAccount transfer, CoreAccount& account) {
 
 }  // namespace
 
-CoreAccount AccountCore(const AbstractStep& step, StepOrderView order,
-                        const AbstractTimeline& timeline) {
-  CoreAccount account;
+AbstractAccount AccountAbstract(const AbstractStep& step, StepOrderView order,
+                                const AbstractTimeline& timeline) {
+  AbstractAccount account;
   account.makespan = timeline.makespan;
   account.interference_by_resource.resize(step.resources.size());
   for (const LostTime& loss : timeline.losses) {

@@ -1,5 +1,5 @@
-#ifndef PODSIM_STEP_CORE_ACCOUNT_H_
-#define PODSIM_STEP_CORE_ACCOUNT_H_
+#ifndef PODSIM_STEP_ABSTRACT_ACCOUNT_H_
+#define PODSIM_STEP_ABSTRACT_ACCOUNT_H_
 
 #include <cstdint>
 #include <vector>
@@ -20,7 +20,7 @@ struct TransferAccount {
 
 // Where the time of the core went: makespan = work + interference + exposed
 // (CHECKed). Seconds.
-struct CoreAccount {
+struct AbstractAccount {
   double makespan = 0;
   double work = 0;          // sum of tc_time
   double interference = 0;  // core ops slowed by sharing
@@ -38,9 +38,9 @@ struct CoreAccount {
   }
 };
 
-CoreAccount AccountCore(const AbstractStep& step, StepOrderView order,
-                        const AbstractTimeline& timeline);
+AbstractAccount AccountAbstract(const AbstractStep& step, StepOrderView order,
+                                const AbstractTimeline& timeline);
 
 }  // namespace podsim
 
-#endif  // PODSIM_STEP_CORE_ACCOUNT_H_
+#endif  // PODSIM_STEP_ABSTRACT_ACCOUNT_H_
