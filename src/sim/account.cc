@@ -26,7 +26,13 @@ class Accountant {
   }
 
   CoreAccount Run() {
-    for (const StepExecution& execution : step_.executions) Book(execution);
+    double left_out = 0;  // of what executions stand for, beside their own
+    for (const StepExecution& execution : step_.executions) {
+      const double begin = core_at_;
+      Book(execution);
+      left_out += (execution.times - 1) * (core_at_ - begin);
+    }
+    account_.makespan_s = timeline_.makespan + left_out;
     for (const CoreAccount::OpShare& share : account_.ops) {
       account_.compute_s += share.compute_s;
       account_.interference_s += share.interference_s;
@@ -39,8 +45,8 @@ class Accountant {
                        account_.exposed_s + account_.idle_s;
     const double slack =
         kSumSlack + kRounding * static_cast<double>(step_.executions.size());
-    CHECK(std::abs(sum - timeline_.makespan) <= slack * timeline_.makespan)
-        << sum << " s of parts in a makespan of " << timeline_.makespan
+    CHECK(std::abs(sum - account_.makespan_s) <= slack * account_.makespan_s)
+        << sum << " s of parts in a makespan of " << account_.makespan_s
         << " s on site " << site_;
     return std::move(account_);
   }
@@ -49,6 +55,7 @@ class Accountant {
   void Book(const StepExecution& execution) {
     CoreAccount::OpShare& share = account_.ops[execution.op];
     const double begin = core_at_;
+    const double times = execution.times;
     switch (execution.kind) {
       case ExecutionKind::kCompute: {
         core_at_ = timeline_.end[execution.first_end + site_];
@@ -56,27 +63,27 @@ class Accountant {
         const double alone = graph_.ops[execution.op].duration.value();
         // What rounding adds or takes is no interference.
         const bool disturbed = elapsed > alone + kSumSlack * core_at_;
-        share.compute_s += disturbed ? alone : elapsed;
-        share.interference_s += disturbed ? elapsed - alone : 0;
+        share.compute_s += times * (disturbed ? alone : elapsed);
+        share.interference_s += disturbed ? times * (elapsed - alone) : 0;
         break;
       }
       case ExecutionKind::kStart:
-        share.flight_s += FlightOf(execution);
-        share.overlapped_s +=
-            FlightOf(execution);  // less what it is waited for
+        share.flight_s += times * FlightOf(execution);
+        // Less what it is waited for.
+        share.overlapped_s += times * FlightOf(execution);
         break;
       case ExecutionKind::kSync:
         core_at_ = timeline_.end[execution.first_end + site_];
-        share.flight_s += FlightOf(execution);
-        Stall(execution, begin, share);
+        share.flight_s += times * FlightOf(execution);
+        Stall(execution, begin, times, share);
         break;
       case ExecutionKind::kWait: {
         core_at_ = timeline_.end[execution.first_end + site_];
         const StepExecution& started = step_.executions[execution.started];
         if (waited_[execution.started]) break;  // it has ended long ago
         waited_[execution.started] = true;
-        Stall(started, begin, share);
-        share.overlapped_s -= core_at_ - begin;
+        Stall(started, begin, times, share);
+        share.overlapped_s -= times * (core_at_ - begin);
         break;
       }
     }
@@ -89,15 +96,15 @@ class Accountant {
 
   // From `begin` to now the core stood still for the collective; idle as long
   // as not all of its group had issued it.
-  void Stall(const StepExecution& collective, double begin,
+  void Stall(const StepExecution& collective, double begin, double times,
              CoreAccount::OpShare& share) const {
     double latest = timeline_.start[collective.first_start + site_];
     for (const std::uint32_t peer : peers_(collective.op, site_)) {
       latest = std::max(latest, timeline_.start[collective.first_start + peer]);
     }
     const double idle = std::max(0.0, std::min(latest, core_at_) - begin);
-    share.idle_s += idle;
-    share.exposed_s += core_at_ - begin - idle;
+    share.idle_s += times * idle;
+    share.exposed_s += times * (core_at_ - begin - idle);
   }
 
   const StepGraph& graph_;

@@ -10,7 +10,7 @@
 namespace podsim {
 
 // Where the time of one chip's core went; compute + interference + exposed +
-// idle = makespan.
+// idle = makespan, with the iterations that shortened loops stand for.
 struct CoreAccount {
   // Of all executions of one op.
   struct OpShare {
@@ -27,6 +27,7 @@ struct CoreAccount {
   double exposed_s = 0;
   double idle_s = 0;  // for other chips, also after its own last op
   double overlapped_s = 0;
+  double makespan_s = 0;
 };
 
 // The sites that take part in a collective (by op of the graph) with a site.

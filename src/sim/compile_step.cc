@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/check.h"
+
 namespace podsim {
 namespace {
 
@@ -39,6 +41,44 @@ class Compiler {
         latest_(graph.ops.size()) {
     step_.schedule.AddPattern({});
     for (const StepOp& op : graph.ops) overlaps_ |= op.async;
+  }
+
+  // `times`: executions that each of these stands for.
+  void AddItems(const std::vector<StepItem>& items,
+                const std::vector<const Schedule*>& collectives,
+                int most_repeats, double times) {
+    for (const StepItem& item : items) {
+      times_ = times;
+      if (!item.op) {
+        AddLoop(item, collectives, most_repeats, times);
+      } else if (item.wait) {
+        AddWait(*item.op);
+      } else if (collectives[*item.op] != nullptr) {
+        AddCollective(*item.op, *collectives[*item.op]);
+      } else {
+        AddCompute(*item.op);
+      }
+    }
+  }
+
+  CompiledStep Finish() && { return std::move(step_); }
+
+ private:
+  void AddLoop(const StepItem& loop,
+               const std::vector<const Schedule*>& collectives,
+               int most_repeats, double times) {
+    const bool whole = most_repeats == 0 || loop.repeat <= most_repeats;
+    const int repeats = whole ? loop.repeat : most_repeats;
+    ShortenedLoop shortened;
+    for (int k = 0; k < repeats; ++k) {
+      shortened.first_op.push_back(step_.schedule.size());
+      const bool stands_for_more = !whole && k == repeats - 2;
+      const double more = stands_for_more ? loop.repeat - repeats + 1 : 1;
+      AddItems(loop.body, collectives, most_repeats, times * more);
+    }
+    if (whole) return;
+    shortened.first_op.push_back(step_.schedule.size());
+    step_.loops.push_back(std::move(shortened));
   }
 
   void AddCompute(std::uint32_t op) {
@@ -89,10 +129,8 @@ class Compiler {
     Record({op, ExecutionKind::kWait, first, first, latest_[op]});
   }
 
-  CompiledStep Finish() && { return std::move(step_); }
-
- private:
-  void Record(const StepExecution& execution) {
+  void Record(StepExecution execution) {
+    execution.times = times_;
     step_.executions.push_back(execution);
   }
 
@@ -151,6 +189,7 @@ class Compiler {
   std::uint32_t sites_;
   Seconds launch_;
   bool overlaps_ = false;
+  double times_ = 1;  // that the next execution stands for
   CompiledStep step_;
   // What the next op of each site's core waits for.
   std::vector<std::vector<OpId>> core_;
@@ -161,17 +200,11 @@ class Compiler {
 
 CompiledStep CompileStep(const StepGraph& graph,
                          const std::vector<const Schedule*>& collectives,
-                         std::uint32_t sites, Seconds launch) {
+                         std::uint32_t sites, Seconds launch,
+                         int most_repeats) {
+  CHECK(most_repeats == 0 || most_repeats >= 4);
   Compiler compiler(graph, sites, launch);
-  ForEachExecution(graph.items, [&](std::uint32_t op, bool wait) {
-    if (wait) {
-      compiler.AddWait(op);
-    } else if (collectives[op] != nullptr) {
-      compiler.AddCollective(op, *collectives[op]);
-    } else {
-      compiler.AddCompute(op);
-    }
-  });
+  compiler.AddItems(graph.items, collectives, most_repeats, /*times=*/1);
   return std::move(compiler).Finish();
 }
 

@@ -23,11 +23,19 @@ struct StepExecution {
   std::uint32_t first_start;
   std::uint32_t first_end;
   std::uint32_t started = 0;  // of a wait: the execution it waits for
+  double times = 1;           // executions of the step that this stands for
+};
+
+// A loop of which only the first iterations were compiled.
+struct ShortenedLoop {
+  // The first op of every iteration, and the one after the last.
+  std::vector<std::uint32_t> first_op;
 };
 
 struct CompiledStep {
   Schedule schedule;
   std::vector<StepExecution> executions;  // in issue order
+  std::vector<ShortenedLoop> loops = {};
 };
 
 // Joins the ops of a step and the schedules of its collectives (by op index;
@@ -37,10 +45,13 @@ struct CompiledStep {
 // both its ends have issued the collective (the receiver's buffers are free,
 // its operand computed), each `launch` later; the collective ends on a chip
 // with its last transfer to or from it. Computes keep their memory traffic if
-// anything can run beside them.
+// anything can run beside them. Of loops with more than `most_repeats`
+// iterations (0: any number) only so many are compiled, at least 4; the last
+// but one stands for those left out.
 CompiledStep CompileStep(const StepGraph& graph,
                          const std::vector<const Schedule*>& collectives,
-                         std::uint32_t sites, Seconds launch);
+                         std::uint32_t sites, Seconds launch,
+                         int most_repeats = 0);
 
 // Ops that CompileStep adds besides transfers, per execution and site.
 inline constexpr std::uint64_t kMarkersPerExecution = 2;

@@ -18,9 +18,13 @@
 #include "sim/memory_guard.h"
 #include "sim/run_engine.h"
 #include "sim/simulate.h"
+#include "sim/steady_loops.h"
 
 namespace podsim {
 namespace {
+
+// Iterations of a loop that are simulated where the rest are the same.
+constexpr int kFewRepeats = 4;
 
 // By op: the first op with the same collective and lowering, itself if there is
 // none before.
@@ -208,12 +212,13 @@ class StepSimulation {
                                                    : "links";
   }
 
+  // Loops are cut to a few iterations where the rest are the same.
   void Simulate(StepResult& result) {
     const FoldedGrid grid = MakeGrid();
     std::vector<Schedule> schedules(workload_.graph.ops.size());
     std::vector<const Schedule*> by_op(schedules.size(), nullptr);
-    RequireFits(grid);
-    CompiledStep compiled;
+    const std::vector<int> repeats = RepeatsToTry();
+    RequireFits(grid, repeats.front());
     {
       const PhaseTimer timer(times_.build);
       std::uint64_t transfers = 0;
@@ -227,32 +232,70 @@ class StepSimulation {
         by_op[k] = &schedules[first];
         transfers += schedules[first].transfers() * counts_[k];
       }
-      compiled = CompileStep(workload_.graph, by_op, grid.sites(),
-                             slice_.parameters.collective_launch);
       result.transfers = transfers * grid.chips_per_site();
     }
     if (step_.folded) result.fold = step_.fold.periods;
+    for (const int most : repeats) {
+      if (Run(by_op, most, grid, result)) return;
+    }
+    CHECK(false) << "the whole step was simulated and left no result";
+  }
+
+  // Iterations of a loop to simulate; 0: all of them. Whoever looks at what ran
+  // wants to see all.
+  std::vector<int> RepeatsToTry() const {
+    std::vector<int> repeats;
+    const bool looks = record_ != nullptr || options_.links;
+    if (!looks && slice_.topology.dated().empty() &&
+        HasLongerLoop(workload_.graph.items, kFewRepeats)) {
+      repeats.push_back(kFewRepeats);
+    }
+    repeats.push_back(0);
+    return repeats;
+  }
+
+  // False: loops were cut, and their iterations differ.
+  bool Run(const std::vector<const Schedule*>& by_op, int most_repeats,
+           const FoldedGrid& grid, StepResult& result) {
+    RequireFits(grid, most_repeats);
+    CompiledStep compiled;
+    {
+      const PhaseTimer timer(times_.build);
+      compiled = CompileStep(workload_.graph, by_op, grid.sites(),
+                             slice_.parameters.collective_launch, most_repeats);
+    }
     const PhaseTimer timer(times_.engine);
     Network network = step_.folded ? MakeNetwork(slice_, grid)
                                    : MakeNetwork(slice_, /*launch=*/Seconds(0));
     network.model = options_.network;
     Timeline timeline =
         RunEngine(compiled.schedule, network, slice_.topology, options_);
+    if (!LoopsAreSteady(compiled, timeline)) return false;
     Account(compiled, timeline, grid, result);
-    result.critical_path = CriticalPath(compiled, timeline);
+    auto path = FindCriticalPath(workload_.graph, compiled, timeline,
+                                 *result.makespan_s);
+    if (!path) return false;
+    result.critical_path = std::move(*path);
     const auto fold = step_.folded ? std::optional(step_.fold) : std::nullopt;
     if (options_.links) {
       result.links = MeasureLinks(compiled.schedule, timeline, network, slice_,
                                   fold, timeline.makespan);
     }
-    if (record_ == nullptr) return;
+    if (record_ != nullptr) {
+      Keep(std::move(compiled), std::move(timeline), fold, result.name);
+    }
+    return true;
+  }
+
+  void Keep(CompiledStep compiled, Timeline timeline,
+            const std::optional<Fold>& fold, const std::string& name) {
     *record_ = {.schedule = std::move(compiled.schedule),
                 .timeline = std::move(timeline),
                 .fold = fold,
                 .offset_s = 0,
                 .executions = std::move(compiled.executions),
                 .names = {},
-                .name = result.name};
+                .name = name};
     for (const StepOp& op : workload_.graph.ops) {
       record_->names.push_back(op.id);
     }
@@ -262,9 +305,11 @@ class StepSimulation {
     return FoldedGrid(slice_.topology, step_.fold);
   }
 
-  void RequireFits(const FoldedGrid& grid) const {
+  void RequireFits(const FoldedGrid& grid, int most_repeats) const {
+    const std::vector<std::int64_t> counts =
+        CountExecutions(workload_.graph, most_repeats);
     double transfers = 0;
-    for (std::size_t k = 0; k < counts_.size(); ++k) {
+    for (std::size_t k = 0; k < counts.size(); ++k) {
       double per_execution = kMarkersPerExecution * grid.sites();
       const auto& lowered = step_.lowered[step_.first_alike[k]];
       if (lowered) {
@@ -274,7 +319,7 @@ class StepSimulation {
         }
         per_execution += static_cast<double>(CountSlots(*lowered, grid));
       }
-      transfers += per_execution * static_cast<double>(counts_[k]);
+      transfers += per_execution * static_cast<double>(counts[k]);
     }
     RequireMemory(static_cast<std::uint64_t>(std::min(transfers, 1e18)),
                   options_, "--max-memory",
@@ -361,16 +406,15 @@ class StepSimulation {
       entry.idle_s = share.idle_s;
       entry.overlapped_s = share.overlapped_s;
     }
-    result.makespan_s = timeline.makespan;
+    result.makespan_s = account.makespan_s;
     result.compute_s = account.compute_s;
     result.interference_s = account.interference_s;
     result.exposed_communication_s = account.exposed_s;
     result.idle_s = account.idle_s;
     result.overlapped_communication_s = account.overlapped_s;
-    CHECK(timeline.makespan >= result.lower_bound_s * (1 - 1e-9) - Slack());
-    if (timeline.makespan > 0) {
-      result.efficiency = result.lower_bound_s / timeline.makespan;
-    }
+    const double makespan = account.makespan_s;
+    CHECK(makespan >= result.lower_bound_s * (1 - 1e-9) - Slack());
+    if (makespan > 0) result.efficiency = result.lower_bound_s / makespan;
   }
 
   // Bounds may exceed the optimum by n bytes where n does not divide S.
@@ -385,41 +429,6 @@ class StepSimulation {
                slice_.topology.base_bandwidth().value();
     }
     return slack;
-  }
-
-  // From the op that ends last, back along the dependence that ended last; the
-  // parts telescope to the makespan. Summed per op of the step.
-  std::vector<PathEntry> CriticalPath(const CompiledStep& compiled,
-                                      const Timeline& timeline) const {
-    const Schedule& schedule = compiled.schedule;
-    std::vector<double> spent(workload_.graph.ops.size());
-    auto execution = compiled.executions.rbegin();
-    std::uint32_t op = compiled.executions.back().first_end;
-    for (std::uint32_t id = op; id < schedule.size(); ++id) {
-      if (timeline.end[id] > timeline.end[op]) op = id;
-    }
-    for (;;) {
-      while (execution->first_start > op) ++execution;
-      const OpId* latest = nullptr;
-      for (const OpId& wait : schedule.after(OpId(op))) {
-        if (latest == nullptr ||
-            timeline.end[wait.value()] > timeline.end[latest->value()]) {
-          latest = &wait;
-        }
-      }
-      const double from = latest == nullptr ? 0 : timeline.end[latest->value()];
-      spent[execution->op] += timeline.end[op] - from;
-      if (latest == nullptr) break;
-      op = latest->value();
-    }
-    std::vector<PathEntry> path;
-    for (std::size_t k = 0; k < spent.size(); ++k) {
-      const StepOp& step_op = workload_.graph.ops[k];
-      if (spent[k] == 0) continue;
-      path.push_back({step_op.id, step_op.collective ? "collective" : "compute",
-                      spent[k]});
-    }
-    return path;
   }
 
   const Workload& workload_;

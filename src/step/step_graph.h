@@ -40,21 +40,13 @@ struct StepGraph {
   std::vector<StepItem> items;
 };
 
-// Calls visit(op index, is a wait) for every execution in order, loops
-// unrolled.
-template <class Visit>
-void ForEachExecution(const std::vector<StepItem>& items, Visit visit) {
-  for (const StepItem& item : items) {
-    if (item.op) {
-      visit(*item.op, item.wait);
-      continue;
-    }
-    for (int k = 0; k < item.repeat; ++k) ForEachExecution(item.body, visit);
-  }
-}
+// How often each op is executed, loops of more than `most_repeats` iterations
+// (0: any number) cut to so many. Saturates at 2^62.
+std::vector<std::int64_t> CountExecutions(const StepGraph& graph,
+                                          int most_repeats = 0);
 
-// How often each op is executed. Saturates at 2^62.
-std::vector<std::int64_t> CountExecutions(const StepGraph& graph);
+// Whether some loop has more iterations.
+bool HasLongerLoop(const std::vector<StepItem>& items, int repeats);
 
 }  // namespace podsim
 
