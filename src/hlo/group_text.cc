@@ -148,8 +148,14 @@ std::vector<int> ReadOrder(HloLexer& lexer, std::size_t rank) {
     fits = sorted[d] == static_cast<int>(d);
   }
   if (!fits) {
-    lexer.Fail(at, "the transposition does not name each of the " +
-                       std::to_string(rank) + " dimensions once");
+    std::vector<std::string> names;
+    for (const int d : order) names.push_back(std::to_string(d));
+    lexer.Fail(at, "the transposition T(" + Shortened(Join(names, ","), 60) +
+                       ") of " +
+                       (rank == 0 ? "no dimensions, expected none"
+                                  : std::to_string(rank) +
+                                        " dimensions, expected each of 0 to " +
+                                        std::to_string(rank - 1) + " once"));
   }
   return order;
 }

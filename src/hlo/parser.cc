@@ -92,6 +92,7 @@ class ModuleParser {
   void ReadParts() {
     if (lexer_.PeekWord() == "HloModule") ReadHloHeader(lexer_, module_);
     for (;;) {
+      part_ = lexer_.at();
       const bool at_end = lexer_.AtEnd();
       if (lexer_.TakeSeparator() || at_end) return;
       part_ = lexer_.at();
@@ -144,6 +145,10 @@ class ModuleParser {
     lexer_.MoveTo(at);
     try {
       if (lexer_.AtEnd()) return "a module" + since;
+    } catch (const HloTextEnds&) {
+      return "a comment";
+    }
+    try {
       if (lexer_.AcceptWord("HloModule")) return "a header" + since;
       lexer_.AcceptWord("ENTRY");
       return "the computation " + Quoted(lexer_.Name("")) + since;

@@ -59,6 +59,7 @@ bool LayoutIsNext(HloLexer& lexer, bool body_may_follow) {
   const std::size_t at = lexer.at();
   bool is_layout = false;
   if (lexer.Accept('{')) {
+    if (lexer.AtEnd()) throw HloTextEnds{"a layout or an instruction"};
     const char next = lexer.Peek();
     is_layout =
         IsDigit(next) || next == ':' || (next == '}' && !body_may_follow);

@@ -83,9 +83,10 @@ class Validator {
   void WarnOfOpcode(const HloInstruction& instruction) {
     if (!unknown_opcodes_.insert(instruction.opcode).second) return;
     const auto similar = SimilarHloOpcode(instruction.opcode);
-    Warn(instruction, "unknown opcode " + Quoted(instruction.opcode) +
-                          (similar ? "; did you mean " + *similar + "?" : "") +
-                          " Taken as computing on its operands");
+    Warn(instruction,
+         "unknown opcode " + Quoted(instruction.opcode) +
+             (similar ? "; did you mean " + *similar + "? T" : "; t") +
+             "aken as computing on its operands");
   }
 
   void CheckAttributes(const HloInstruction& instruction) const {
