@@ -113,18 +113,18 @@ bool CannotWin(const LoweringSpec& spec, const Collective& collective,
          *best * (1 - kLeastGain);
 }
 
-// Whether nothing can be noticeably faster than the best so far.
+// Whether nothing can be faster than the best so far by more than a ratio.
 class NearBound {
  public:
   NearBound(const Collective& collective, const Slice& slice)
       : collective_(collective), slice_(slice) {}
 
-  bool operator()(double best) {
+  bool operator()(double best, double ratio = kGoodEnough) {
     if (bound_ < 0) {
       bound_ = ComputeBounds(collective_, slice_).binding().time.value() +
                slice_.parameters.collective_launch.value();
     }
-    return best <= kGoodEnough * bound_;
+    return best <= ratio * bound_;
   }
 
  private:
@@ -149,9 +149,14 @@ class Chooser {
     for (const LoweringSpec& candidate : candidates) {
       if (!TakeClosedForm(candidate)) unknown.push_back(candidate);
     }
+    // What repeats from chip to chip is timed quickly.
+    const auto slow = std::stable_partition(
+        unknown.begin(), unknown.end(),
+        [this](const LoweringSpec& candidate) { return IsQuick(candidate); });
+    for (auto it = unknown.begin(); it != slow; ++it) Try(*it, kMostMultiHop);
     TryLargePlan();
-    for (const LoweringSpec& candidate : unknown) {
-      Try(candidate, MostMultiHopOf(candidate));
+    for (auto it = slow; it != unknown.end(); ++it) {
+      Try(*it, MostMultiHopOf(*it));
     }
     TryFactored();
     LoweredCollective chosen = Chosen();
@@ -160,12 +165,14 @@ class Chooser {
   }
 
  private:
+  bool IsQuick(const LoweringSpec& candidate) const {
+    return FindLowering(candidate.name)->one_hop &&
+           HasProgram(candidate, collective_, slice_.topology);
+  }
+
   // The exact time, where a formula gives it without any construction.
   bool TakeClosedForm(const LoweringSpec& candidate) {
-    if (!HasProgram(candidate, collective_, slice_.topology) ||
-        !FindLowering(candidate.name)->one_hop) {
-      return false;
-    }
+    if (!IsQuick(candidate)) return false;
     const LoweringSpec resolved = Resolve(candidate, collective_, slice_);
     const auto time = ClosedForm(resolved, collective_, slice_);
     if (!time) return false;
@@ -238,7 +245,9 @@ class Chooser {
   // The best plan of a large slice, where it promises much more than what is
   // known: before what takes as long to time and gains less.
   void TryLargePlan() {
-    if (best_time_ && near_bound_(*best_time_)) return;
+    if (best_time_ && near_bound_(*best_time_, 1 / (1 - kLargePlanGain))) {
+      return;
+    }
     const std::vector<Plan> plans =
         PlansOfMessages(kMostPlanMessages, kMostLargePlanMessages);
     if (plans.empty()) return;
