@@ -25,6 +25,9 @@ using OpId = Id<struct OpTag>;      // position in a Schedule
 using StepId = Id<struct StepTag>;  // position in a Program
 using PatternId = Id<struct PatternTag>;  // a chunk pattern of a Schedule
 
+// Where there is no op.
+inline constexpr std::uint32_t kNoOp = UINT32_MAX;
+
 }  // namespace podsim
 
 #endif  // PODSIM_BASE_IDS_H_

@@ -11,6 +11,8 @@
 #include "base/text.h"
 #include "cli/hlo_file.h"
 #include "cli/outputs.h"
+#include "cli/run_options.h"
+#include "cli/step_commands.h"
 #include "cli/sweep_commands.h"
 #include "collective/byte_matrix.h"
 #include "collective/groups.h"
@@ -29,7 +31,6 @@
 #include "sim/memory_guard.h"
 #include "sim/simulate.h"
 #include "workload/hlo_workload.h"
-#include "workload/workload.h"
 
 namespace podsim {
 namespace {
@@ -37,12 +38,6 @@ namespace {
 constexpr int kDone = 0;
 constexpr int kAnswerIsNo = 1;
 constexpr std::size_t kShownViolations = 10;
-
-void Warn(const std::vector<std::string>& warnings) {
-  for (const std::string& warning : warnings) {
-    std::cerr << "podsim: warning: " << warning << "\n";
-  }
-}
 
 Slice ResolveSlice(const CliOptions& options) {
   Slice slice = MakeSlice(SliceRequestOf(options));
@@ -145,49 +140,6 @@ std::optional<LoweringSpec> LoweringOf(const CliOptions& options) {
   const std::string text = LoweringText(options);
   if (text == "auto") return std::nullopt;
   return ParseLoweringSpec(text, "--lowering");
-}
-
-// The chips of --trace-chips; empty: all.
-std::vector<ChipId> TraceChips(const CliOptions& options,
-                               const Topology& topology) {
-  std::vector<ChipId> chips;
-  if (options.trace_chips.empty()) return chips;
-  if (options.trace.empty()) {
-    throw InputError("--trace-chips", "goes with --trace FILE");
-  }
-  for (const std::string& text : Split(options.trace_chips, ',')) {
-    const ChipId chip(static_cast<std::uint32_t>(
-        ParseCount(text, 0, topology.chips() - 1, "--trace-chips")));
-    if (!topology.Live(chip)) {
-      throw InputError("--trace-chips", "chip " + text + " is dead");
-    }
-    if (std::find(chips.begin(), chips.end(), chip) != chips.end()) {
-      throw InputError("--trace-chips", "chip " + text + " stands twice");
-    }
-    chips.push_back(chip);
-  }
-  return chips;
-}
-
-int TopOf(const CliOptions& options) {
-  return options.top.empty() ? 0 : ParseCount(options.top, 1, 1 << 24, "--top");
-}
-
-void RequireTraceable(const CliOptions& options, const SimOptions& sim) {
-  if (options.trace.empty() || sim.engine != EngineKind::kBound) return;
-  throw InputError("--trace",
-                   "--engine bound runs nothing that could be traced");
-}
-
-// Silent for a second, unless asked for.
-RunLine MakeRunLine(const CliOptions& options) {
-  return RunLine(ShowsProgress(options), options.progress == "on" ? 0 : 1);
-}
-
-SimOptions WatchedBy(RunLine& line, const CliOptions& options) {
-  SimOptions sim = SimOptionsOf(options);
-  sim.watch = [&line](const RunProgress& progress) { line.Update(progress); };
-  return sim;
 }
 
 int RunCollective(const CliOptions& options) {
@@ -308,6 +260,7 @@ int SimulateScheduleFile(const CliOptions& options) {
   if (!options.lowerings.empty()) {
     throw InputError("--lowering", "a schedule is lowered already");
   }
+  RejectStepFlags(options);
   if (options.fold == "on") {
     throw InputError("--fold on",
                      "a schedule is simulated as it stands, on every chip; "
@@ -348,55 +301,16 @@ int SimulateScheduleFile(const CliOptions& options) {
   return kDone;
 }
 
-int SimulateWorkload(const CliOptions& options,
-                     const std::function<Workload()>& read) {
-  if (!options.bytes.empty()) {
-    throw InputError("--bytes", "the sizes of a workload are in its file");
-  }
-  RunLine line = MakeRunLine(options);
-  const SimOptions sim = WatchedBy(line, options);
-  const Workload workload = read();
-  Warn(workload.slice.warnings);
-  Warn(workload.warnings);
-  Outputs outputs(options);
-  RequireTraceable(options, sim);
-  const std::vector<ChipId> trace_chips =
-      TraceChips(options, workload.slice.topology);
-  const int top = TopOf(options);
-  PhaseTimes times;
-  RunRecord record;
-  const StepResult step =
-      SimulateStep(workload, sim, times, outputs.traces() ? &record : nullptr);
-  if (outputs.traces()) {
-    outputs.SetTrace(TraceJson(record, workload.slice, trace_chips, "--trace"));
-  }
-  outputs.Write(
-      [&] {
-        std::string text = StepTable(workload.slice, step);
-        if (top > 0 && step.links) text += LinksTable(*step.links, top);
-        return text;
-      },
-      [&] { return ResultJson(workload.slice.parameters, step); },
-      [] { return std::string(); }, times);
-  return kDone;
-}
-
 int RunSimulate(const CliOptions& options) {
-  if (IsHloFile(options.file)) {
-    return SimulateWorkload(options, [&] { return ReadHloWorkload(options); });
-  }
+  if (IsHloFile(options.file)) return SimulateStepFile(options);
   RejectHloFlags(options);
   if (IsMscclFile(options.file)) return SimulateScheduleFile(options);
-  const JsonValue json = JsonValue::ReadFile(options.file);
-  const JsonValue format = json.Get("format");
+  const JsonValue format = JsonValue::ReadFile(options.file).Get("format");
   if (format.AsString() == "podsim-schedule/1") {
     return SimulateScheduleFile(options);
   }
   if (format.AsString() == "podsim-workload/1") {
-    return SimulateWorkload(options, [&] {
-      return ReadWorkload(json, {.slice = SliceRequestOf(options),
-                                 .lowerings = options.lowerings});
-    });
+    return SimulateStepFile(options);
   }
   format.Fail(
       "expected \"podsim-workload/1\" or \"podsim-schedule/1\", got \"" +
@@ -464,11 +378,12 @@ struct Command {
   int (*run)(const CliOptions&);
 };
 constexpr Command kCommands[] = {
-    {"simulate", RunSimulate},   {"collective", RunCollective},
-    {"compare", RunCollective},  {"lower", RunLower},
-    {"verify", RunVerify},       {"sweep", RunSweepCommand},
-    {"check", RunCheckCommand},  {"topology", RunTopology},
-    {"lowerings", RunLowerings}, {"generations", RunGenerations}};
+    {"simulate", RunSimulate},      {"collective", RunCollective},
+    {"compare", RunCollective},     {"lower", RunLower},
+    {"explain", RunExplain},        {"verify", RunVerify},
+    {"sweep", RunSweepCommand},     {"check", RunCheckCommand},
+    {"topology", RunTopology},      {"lowerings", RunLowerings},
+    {"generations", RunGenerations}};
 
 }  // namespace
 

@@ -296,6 +296,26 @@ void RejectUnknown(const CLI::App& command) {
                            help);
 }
 
+void AddStepMode(CLI::App& app, CliOptions& options) {
+  app.add_option("--step-mode", options.step_mode,
+                 "of steps. engine (default): the transfers of all collectives "
+                 "on real links; abstract: each collective one transfer that "
+                 "has its axes for itself")
+      ->check(OneOf({"engine", "abstract"}));
+}
+
+// What is changed of a step.
+void AddStepEdits(CLI::App& app, CliOptions& options) {
+  app.add_option("--async", options.async_mode,
+                 "of steps. auto (default): as the file says; off: the core "
+                 "waits for every collective; all: until its result is needed")
+      ->check(OneOf({"auto", "off", "all"}));
+  app.add_option("--op-times", options.op_times,
+                 "of steps: a CSV file of name,seconds, what each compute "
+                 "takes, such as from a profile")
+      ->check(NotEmpty());
+}
+
 // What the text of an HLO module does not say.
 void AddHlo(CLI::App& app, CliOptions& options) {
   app.add_option("--device-assignment", options.device_assignment,
@@ -334,11 +354,28 @@ bool ParseCommandLine(int argc, char** argv, CliOptions& options) {
   AddLowering(*simulate, options,
               "KIND=NAME: lower every collective of this "
               "kind so (repeatable)");
+  AddStepMode(*simulate, options);
+  AddStepEdits(*simulate, options);
   AddHlo(*simulate, options);
   AddSimulation(*simulate, options);
 
   AddTrace(*simulate, options);
   AddTop(*simulate, options);
+
+  CLI::App* explain = app.add_subcommand(
+      "explain",
+      "what holds a step back: what it would take if one thing were ideal");
+  explain
+      ->add_option("FILE", options.file,
+                   "podsim-workload/1, or HLO text (.hlo, .txt)")
+      ->required()
+      ->check(NotEmpty());
+  AddSlice(*explain, options, /*required=*/false);
+  AddLowering(*explain, options,
+              "KIND=NAME: lower every collective of this kind so (repeatable)");
+  AddStepEdits(*explain, options);
+  AddHlo(*explain, options);
+  AddSimulation(*explain, options);
 
   CLI::App* collective =
       app.add_subcommand("collective", "time one collective next to its bound");
@@ -460,6 +497,8 @@ SimOptions SimOptionsOf(const CliOptions& options) {
                                                : EngineKind::kPod;
   sim.force = options.force;
   sim.network = ParseNetworkModel(options.network, "--network");
+  sim.step_mode =
+      options.step_mode == "abstract" ? StepMode::kAbstract : StepMode::kEngine;
   sim.links = !options.top.empty() ||
               (!options.json.empty() && options.command != "compare" &&
                (options.lowerings.empty() || options.lowerings[0] != "all"));

@@ -146,7 +146,7 @@ void SetStep(const StepResult& step, NamedFields& fields) {
   fields.Set("idle_s", Field(step.idle_s));
   fields.Set("overlapped_communication_s",
              Field(step.overlapped_communication_s));
-  fields.Set("peak_hbm_bytes", Field(step.peak_hbm_bytes));
+  fields.Set("peak_hbm_bytes", Field(PeakBytes(step)));
 }
 
 // What is known of a point that failed.

@@ -94,10 +94,55 @@ Json PointJson(const Point& point) {
 
 namespace {
 
+Json BoundsJson(const std::vector<std::pair<std::string, double>>& bounds) {
+  Json json = Json::object();
+  for (const auto& [name, seconds] : bounds) json[name] = seconds;
+  return json;
+}
+
+Json MemoryJson(const StepResult& step) {
+  if (!step.memory) return nullptr;
+  Json live = Json::array();
+  for (const LiveBuffer& buffer : step.memory->live) {
+    live.push_back({{"name", buffer.name}, {"bytes", buffer.bytes.value()}});
+  }
+  return {
+      {"bytes", step.memory->peak.value()},
+      {"at", step.memory->at},
+      {"capacity_bytes",
+       step.hbm_capacity ? Json(step.hbm_capacity->value()) : Json(nullptr)},
+      {"live", live}};
+}
+
+Json KindsJson(const StepResult& step) {
+  Json json = Json::object();
+  for (const auto& [kind, seconds] : PathByKind(step)) json[kind] = seconds;
+  return json;
+}
+
+Json GroupsJson(const StepResult& step) {
+  Json groups = Json::array();
+  for (const GroupTotal& total : TotalsByGroup(step)) {
+    groups.push_back(
+        {{"group", total.group},
+         {"axes", total.axes.empty() ? Json(nullptr) : Json(total.axes)},
+         {"collectives", total.collectives},
+         {"executions", total.executions},
+         {"payload_bytes", total.payload_bytes},
+         {"total_s", OrNull(total.flight_s)},
+         {"exposed_s", OrNull(total.exposed_s)},
+         {"idle_s", OrNull(total.idle_s)},
+         {"overlapped_s", OrNull(total.overlapped_s)}});
+  }
+  return groups;
+}
+
 Json StepCollectiveJson(const StepCollective& entry) {
   Json json = {{"id", entry.id},
+               {"axes", entry.axes.empty() ? Json(nullptr) : Json(entry.axes)},
                {"executions", entry.executions},
-               {"async", entry.async},
+               {"async", entry.mode != CollectiveMode::kSync},
+               {"mode", ToText(entry.mode)},
                {"total_s", OrNull(entry.flight_s)},
                {"exposed_s", OrNull(entry.exposed_s)},
                {"idle_s", OrNull(entry.idle_s)},
@@ -111,8 +156,10 @@ Json StepCollectiveJson(const StepCollective& entry) {
 Json StepJson(const StepResult& step) {
   Json path = Json::array();
   for (const PathEntry& entry : step.critical_path) {
-    path.push_back(
-        {{"op", entry.op}, {"kind", entry.kind}, {"seconds", entry.seconds}});
+    path.push_back({{"op", entry.op},
+                    {"kind", entry.kind},
+                    {"seconds", entry.seconds},
+                    {"scheduling_s", entry.scheduling_s}});
   }
   Json computes = Json::array();
   for (const StepCompute& entry : step.computes) {
@@ -120,6 +167,9 @@ Json StepJson(const StepResult& step) {
                         {"executions", entry.executions},
                         {"compute_s", OrNull(entry.compute_s)},
                         {"interference_s", OrNull(entry.interference_s)}});
+    if (!entry.copy) continue;
+    computes.back()["copy"] = true;
+    computes.back()["exposed_s"] = OrNull(entry.exposed_s);
   }
   Json collectives = Json::array();
   for (const StepCollective& entry : step.collectives) {
@@ -136,16 +186,21 @@ Json StepJson(const StepResult& step) {
       {"exposed_communication_s", OrNull(step.exposed_communication_s)},
       {"idle_s", OrNull(step.idle_s)},
       {"overlapped_communication_s", OrNull(step.overlapped_communication_s)},
-      {"peak_hbm_bytes", OrNull(step.peak_hbm_bytes)},
+      {"peak_hbm_bytes", OrNull(PeakBytes(step))},
+      {"peak_hbm", MemoryJson(step)},
       {"lower_bound_s", step.lower_bound_s},
       {"bound", step.bound},
+      {"bounds", BoundsJson(step.bounds)},
       {"efficiency", OrNull(step.efficiency)},
       {"transfers", OrNull(step.transfers)},
+      {"step_mode", step.step_mode},
       {"engine", step.engine},
       {"network", step.network},
       {"fold", OrNull(step.fold)},
       {"verified", VerdictJson(step.verified)},
       {"critical_path", path},
+      {"critical_path_kinds", KindsJson(step)},
+      {"groups", GroupsJson(step)},
       {"computes", computes},
       {"collectives", collectives}};
   if (step.links) json["links"] = LinksJson(*step.links);
@@ -182,6 +237,54 @@ std::string ResultJson(const Parameters& parameters, const StepResult& step) {
   Json json = EmptyResult(parameters);
   json["points"] = Json::array({StepJson(step)});
   json["not_applicable"] = Json::array();
+  return Print(json);
+}
+
+std::string ExplanationJson(const Parameters& parameters,
+                            const Explanation& explanation) {
+  const double makespan = *explanation.step.makespan_s;
+  Json rungs = Json::array();
+  for (const WhatIfRung& rung : explanation.rungs) {
+    rungs.push_back(
+        {{"change", rung.change},
+         {"gain_named", rung.gain_named},
+         {"makespan_s", rung.makespan_s},
+         {"gain_s", rung.gain_s},
+         {"gain", makespan > 0 ? Json(rung.gain_s / makespan) : Json(nullptr)},
+         {"cumulative_makespan_s", OrNull(rung.cumulative_makespan_s)}});
+  }
+  Json exposed = Json::array();
+  for (const ExposedCollective& entry : explanation.exposed) {
+    exposed.push_back(
+        {{"id", entry.id},
+         {"collective", entry.collective},
+         {"group", entry.group},
+         {"executions", entry.executions},
+         {"payload_bytes", entry.payload_bytes},
+         {"transfer_s", entry.transfer_s},
+         {"queue_s", entry.queue_s},
+         {"exposed_s", entry.exposed_s},
+         {"overlapped_s", entry.overlapped_s},
+         {"slack_s", entry.slack_s},
+         {"required_bytes_per_s", OrNull(entry.required_bytes_per_s)}});
+  }
+  const StepEfficiency& efficiency = explanation.efficiency;
+  Json json = EmptyResult(parameters);
+  json["format"] = "podsim-explanation/1";
+  json["makespan_s"] = makespan;
+  json["bottleneck"] = explanation.bottleneck;
+  json["second"] = OrNull(explanation.second);
+  json["reason"] = explanation.reason;
+  json["what_if"] = rungs;
+  json["exposed"] = exposed;
+  json["efficiency"] = {{"mfu", OrNull(efficiency.mfu)},
+                        {"kernels", OrNull(efficiency.kernels)},
+                        {"hiding", efficiency.hiding},
+                        {"schedule", efficiency.schedule},
+                        {"compute", efficiency.compute},
+                        {"overlap", efficiency.overlap},
+                        {"memory", OrNull(efficiency.memory)}};
+  json["step"] = StepJson(explanation.step);
   return Print(json);
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/explain.h"
 #include "sim/options.h"
 #include "sim/result.h"
 #include "topology/generation.h"
@@ -18,6 +19,9 @@ std::string ResultJson(const Parameters& parameters,
                        const std::vector<Point>& points,
                        const std::vector<NotApplicable>& not_applicable);
 std::string ResultJson(const Parameters& parameters, const StepResult& step);
+// podsim explain --json: podsim-explanation/1.
+std::string ExplanationJson(const Parameters& parameters,
+                            const Explanation& explanation);
 
 // podsim generations --json, podsim lowerings --json.
 std::string GenerationsJson(const std::vector<Generation>& generations);

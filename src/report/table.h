@@ -17,7 +17,6 @@ std::string LinksTable(const std::vector<LinkUse>& links, int top);
 // side by side; efficiency = bound / time.
 std::string PointsTable(const Slice& slice, const std::vector<Point>& points,
                         const std::vector<NotApplicable>& not_applicable);
-std::string StepTable(const Slice& slice, const StepResult& step);
 
 // podsim lowerings, podsim generations.
 std::string LoweringsTable();

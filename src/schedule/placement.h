@@ -4,12 +4,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/ids.h"
 #include "schedule/program.h"
 #include "topology/fold.h"
 
 namespace podsim {
-
-inline constexpr std::uint32_t kNoOp = UINT32_MAX;
 
 // A Program placed on the sites of a (folded) grid: which transfers exist and
 // what they wait for. Slots number all (step, site) pairs that may exist, step

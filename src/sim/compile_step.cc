@@ -38,9 +38,11 @@ class Compiler {
         sites_(sites),
         launch_(launch),
         core_(sites),
+        dma_(sites),
+        sparse_core_(sites),
         latest_(graph.ops.size()) {
     step_.schedule.AddPattern({});
-    for (const StepOp& op : graph.ops) overlaps_ |= op.async;
+    for (const StepOp& op : graph.ops) overlaps_ |= op.async();
   }
 
   // `times`: executions that each of these stands for.
@@ -55,6 +57,8 @@ class Compiler {
         AddWait(*item.op);
       } else if (collectives[*item.op] != nullptr) {
         AddCollective(*item.op, *collectives[*item.op]);
+      } else if (graph_.ops[*item.op].copy) {
+        AddCopy(*item.op);
       } else {
         AddCompute(*item.op);
       }
@@ -91,8 +95,25 @@ class Compiler {
     Record({op, ExecutionKind::kCompute, first, first});
   }
 
+  // Beside the core, after the copies before it.
+  void AddCopy(std::uint32_t op) {
+    const std::uint32_t first_start = step_.schedule.size();
+    AddPerSite(Seconds(0), core_);
+    const std::uint32_t first_end = step_.schedule.size();
+    for (std::uint32_t site = 0; site < sites_; ++site) {
+      std::vector<OpId> after = {OpId(first_start + site)};
+      after.insert(after.end(), dma_[site].begin(), dma_[site].end());
+      dma_[site] = {step_.schedule.AddCompute(
+          ChipId(site), graph_.ops[op].duration, after, graph_.ops[op].hbm)};
+      core_[site] = {OpId(first_start + site)};
+    }
+    latest_[op] = static_cast<std::uint32_t>(step_.executions.size());
+    Record({op, ExecutionKind::kStart, first_start, first_end});
+  }
+
   void AddCollective(std::uint32_t op, const Schedule& collective) {
-    const bool async = graph_.ops[op].async;
+    const bool async = graph_.ops[op].async();
+    const bool offloaded = graph_.ops[op].mode == CollectiveMode::kSparseCore;
     const std::uint32_t first_start = step_.schedule.size();
     const Seconds launch = collective.size() > 0 ? launch_ : Seconds(0);
     // A sync collective is launched on the core, an async one beside it.
@@ -101,8 +122,12 @@ class Compiler {
         async ? step_.schedule.size() : first_start;
     if (async) {
       for (std::uint32_t site = 0; site < sites_; ++site) {
-        const OpId start(first_start + site);
-        step_.schedule.AddCompute(ChipId(site), launch, {&start, 1});
+        std::vector<OpId> after = {OpId(first_start + site)};
+        if (offloaded) {
+          after.insert(after.end(), sparse_core_[site].begin(),
+                       sparse_core_[site].end());
+        }
+        step_.schedule.AddCompute(ChipId(site), launch, after);
       }
     }
     const auto last = AddTransfers(collective, first_ready);
@@ -111,6 +136,7 @@ class Compiler {
     const std::uint32_t first_free = async ? first_start : first_end;
     for (std::uint32_t site = 0; site < sites_; ++site) {
       core_[site] = {OpId(first_free + site)};
+      if (offloaded) sparse_core_[site] = {OpId(first_end + site)};
     }
     latest_[op] = static_cast<std::uint32_t>(step_.executions.size());
     Record({op, async ? ExecutionKind::kStart : ExecutionKind::kSync,
@@ -193,6 +219,9 @@ class Compiler {
   CompiledStep step_;
   // What the next op of each site's core waits for.
   std::vector<std::vector<OpId>> core_;
+  // The end of the last copy, and of the last collective on the SparseCore.
+  std::vector<std::vector<OpId>> dma_;
+  std::vector<std::vector<OpId>> sparse_core_;
   std::vector<std::uint32_t> latest_;  // execution, by op
 };
 

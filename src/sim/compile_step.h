@@ -5,14 +5,11 @@
 #include <vector>
 
 #include "schedule/schedule.h"
+#include "step/executions.h"
 #include "step/step_graph.h"
 #include "topology/fold.h"
 
 namespace podsim {
-
-// What the core executes once: a compute, a sync collective, the start of an
-// async one or the wait for it.
-enum class ExecutionKind { kCompute, kSync, kStart, kWait };
 
 // One execution of a StepOp inside the compiled schedule. Site s issues it when
 // op `first_start + s` begins; the compute or collective ends there with op
@@ -45,7 +42,9 @@ struct CompiledStep {
 // both its ends have issued the collective (the receiver's buffers are free,
 // its operand computed), each `launch` later; the collective ends on a chip
 // with its last transfer to or from it. Computes keep their memory traffic if
-// anything can run beside them. Of loops with more than `most_repeats`
+// anything can run beside them. Copies
+// run one after the other beside the core, and so do the collectives on the
+// SparseCore. Of loops with more than `most_repeats`
 // iterations (0: any number) only so many are compiled, at least 4; the last
 // but one stands for those left out.
 CompiledStep CompileStep(const StepGraph& graph,

@@ -54,6 +54,10 @@ const char* ToText(FoldMode fold) {
                                  : "off";
 }
 
+const char* ToText(StepMode mode) {
+  return mode == StepMode::kEngine ? "engine" : "abstract";
+}
+
 void RequireMemory(std::uint64_t transfers, const SimOptions& options,
                    const std::string& where, const std::string& remedies,
                    double bytes_per_transfer) {

@@ -12,9 +12,13 @@ namespace podsim {
 enum class EngineKind { kPod, kReference, kBound };
 enum class FoldMode { kAuto, kOn, kOff };
 enum class VerifyMode { kAuto, kFull, kOff };
+// Of a step: the lowered transfers on real links, or every collective one
+// transfer that has its axes for itself.
+enum class StepMode { kEngine, kAbstract };
 
 const char* ToText(EngineKind engine);  // "pod"
 const char* ToText(FoldMode fold);      // "auto"
+const char* ToText(StepMode mode);      // "engine"
 
 // How to simulate; the same for collectives, steps and schedule files.
 struct SimOptions {
@@ -22,6 +26,7 @@ struct SimOptions {
   NetworkModel network;
   FoldMode fold = FoldMode::kAuto;
   VerifyMode verify = VerifyMode::kAuto;
+  StepMode step_mode = StepMode::kEngine;
   bool links = false;  // measure the use of every link
   bool force = false;  // the reference engine on large schedules
   RunWatch watch;      // of the engine `pod`

@@ -26,4 +26,48 @@ std::vector<NotApplicable> JoinReasons(
   return joined;
 }
 
+std::vector<GroupTotal> TotalsByGroup(const StepResult& step) {
+  std::vector<GroupTotal> totals;
+  const auto add = [](std::optional<double>& sum,
+                      const std::optional<double>& more) {
+    if (more) sum = sum.value_or(0) + *more;
+  };
+  for (const StepCollective& entry : step.collectives) {
+    auto total = std::find_if(
+        totals.begin(), totals.end(), [&](const GroupTotal& other) {
+          return other.group == entry.alone.group && other.axes == entry.axes;
+        });
+    if (total == totals.end()) {
+      totals.push_back({.group = entry.alone.group,
+                        .axes = entry.axes,
+                        .flight_s = {},
+                        .exposed_s = {},
+                        .idle_s = {},
+                        .overlapped_s = {}});
+      total = std::prev(totals.end());
+    }
+    ++total->collectives;
+    total->executions += entry.executions;
+    total->payload_bytes += static_cast<double>(entry.executions) *
+                            static_cast<double>(entry.alone.payload_bytes);
+    add(total->flight_s, entry.flight_s);
+    add(total->exposed_s, entry.exposed_s);
+    add(total->idle_s, entry.idle_s);
+    add(total->overlapped_s, entry.overlapped_s);
+  }
+  std::stable_sort(totals.begin(), totals.end(),
+                   [](const GroupTotal& a, const GroupTotal& b) {
+                     return a.exposed_s.value_or(0) > b.exposed_s.value_or(0);
+                   });
+  return totals;
+}
+
+std::map<std::string, double> PathByKind(const StepResult& step) {
+  std::map<std::string, double> kinds;
+  for (const PathEntry& entry : step.critical_path) {
+    kinds[entry.kind] += entry.seconds;
+  }
+  return kinds;
+}
+
 }  // namespace podsim

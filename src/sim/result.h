@@ -2,11 +2,13 @@
 #define PODSIM_SIM_RESULT_H_
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "step/step_graph.h"
 #include "topology/slice.h"
 
 namespace podsim {
@@ -73,7 +75,8 @@ std::vector<NotApplicable> JoinReasons(
 struct StepCollective {
   std::string id;
   std::int64_t executions = 0;
-  bool async = false;
+  CollectiveMode mode = CollectiveMode::kSync;
+  std::string axes;  // of the mesh; empty: the file does not name them
   // On the chip that ends last, all executions: from issue to end; what the
   // core stood still for it, and waiting for other chips to issue it; and
   // its flight less those.
@@ -84,19 +87,27 @@ struct StepCollective {
   Point alone;  // one execution on an otherwise idle slice
 };
 
-// A compute of a step, all executions on the chip that ends last: undisturbed,
-// and what memory traffic of collectives added.
+// A compute or copy of a step, all executions on the chip that ends last:
+// undisturbed, what memory traffic of collectives added, and what the core
+// waited for a copy.
 struct StepCompute {
   std::string id;
   std::int64_t executions = 0;
-  std::optional<double> compute_s;
-  std::optional<double> interference_s;
+  bool copy = false;
+  std::optional<double> compute_s = {};
+  std::optional<double> interference_s = {};
+  std::optional<double> exposed_s = {};
 };
 
+// Part of a critical path, summed over all executions of an op.
 struct PathEntry {
-  std::string op;    // id
-  std::string kind;  // "compute", "collective"
+  std::string op;  // id
+  // "compute", "issue", "latency", "transfer", "contention:<resource>"
+  std::string kind;
   double seconds = 0;
+  // Of those, what came after another op only because of the order of the
+  // program or of a queue.
+  double scheduling_s = 0;
 };
 
 struct StepResult {
@@ -110,14 +121,17 @@ struct StepResult {
   std::optional<double> exposed_communication_s;
   std::optional<double> idle_s;
   std::optional<double> overlapped_communication_s;
-  std::optional<std::int64_t> peak_hbm_bytes;
+  std::optional<StepMemory> memory;
+  std::optional<Bytes> hbm_capacity;
   // Compute plus what communication that does not overlap it needs at least, or
   // all communication alone: of the poorest chip's links ("chip") or of all
   // links together ("links").
   double lower_bound_s = 0;
   std::string bound;
+  std::vector<std::pair<std::string, double>> bounds;
   std::optional<double> efficiency;
   std::optional<std::uint64_t> transfers;
+  std::string step_mode = "engine";
   std::string engine;
   std::string network = "fluid";
   std::optional<std::vector<int>> fold;
@@ -127,6 +141,30 @@ struct StepResult {
   std::vector<StepCompute> computes;
   std::vector<StepCollective> collectives;
 };
+
+// The collectives of a step with the same members, summed.
+struct GroupTotal {
+  std::string group;  // Point::group
+  std::string axes;   // of the mesh, if named
+  std::int64_t collectives = 0;
+  std::int64_t executions = 0;
+  double payload_bytes = 0;  // of all executions
+  std::optional<double> flight_s;
+  std::optional<double> exposed_s;
+  std::optional<double> idle_s;
+  std::optional<double> overlapped_s;
+};
+
+// Largest exposed time first, then in order of appearance.
+std::vector<GroupTotal> TotalsByGroup(const StepResult& step);
+
+// Seconds of the critical path by kind; they add up to the makespan.
+std::map<std::string, double> PathByKind(const StepResult& step);
+
+inline std::optional<std::int64_t> PeakBytes(const StepResult& step) {
+  if (!step.memory) return std::nullopt;
+  return step.memory->peak.value();
+}
 
 }  // namespace podsim
 

@@ -7,6 +7,7 @@
 
 #include "collective/lowering.h"
 #include "schedule/schedule_file.h"
+#include "sim/lower_collective.h"
 #include "sim/options.h"
 #include "sim/result.h"
 #include "sim/run_record.h"
@@ -25,6 +26,10 @@ Point SimulateCollective(const Collective& collective, const Slice& slice,
                          const std::optional<LoweringSpec>& lowering,
                          const std::string& where, const SimOptions& options,
                          PhaseTimes& times, RunRecord* record = nullptr);
+
+// The same of one that has been lowered on that slice already.
+Point SimulateLowered(const LoweredCollective& lowered, const Slice& slice,
+                      const SimOptions& options, PhaseTimes& times);
 
 // Every applicable lowering of `compare`, fastest first, and why the others do
 // not apply. Throws InputError with the reasons if none does (the bounds alone

@@ -138,6 +138,38 @@ void AddComputeBound(const LoweringSpec& spec, Point& point) {
   point.bound = "compute";
 }
 
+// Proof and time of what has been lowered.
+Point FinishPoint(Point point, LoweredCollective lowered, const Slice& slice,
+                  const SimOptions& options, PhaseTimes& times,
+                  RunRecord* record) {
+  const Collective& collective = lowered.collective;
+  point.lowering = ToText(lowered.spec, collective, slice.topology);
+  // Its time, too, is that of the slice without dated faults.
+  if (lowered.runner_up && slice.topology.dated().empty()) {
+    point.runner_up = ToText(*lowered.runner_up, collective, slice.topology);
+    point.runner_up_s = lowered.runner_up_s;
+  }
+  AddComputeBound(lowered.spec, point);
+  if (options.engine == EngineKind::kBound) {
+    point.transfers = CountTransfers(lowered, slice.topology);
+    if (!slice.topology.dated().empty()) return point;
+    if (const auto closed = ClosedForm(lowered.spec, collective, slice)) {
+      point.closed_form_s = closed->value();
+    }
+    return point;
+  }
+  {
+    const PhaseTimer timer(times.verify);
+    point.verified = VerifyLowered(lowered, slice, options);
+  }
+  Simulate(lowered, slice, options, times, point, record);
+  if (point.algbw_bytes_per_s) {
+    point.busbw_bytes_per_s =
+        *point.algbw_bytes_per_s * BusFactor(collective.kind, point.group_size);
+  }
+  return point;
+}
+
 Point SimulatePoint(Point point, const Collective& collective,
                     const Slice& slice,
                     const std::optional<LoweringSpec>& lowering,
@@ -154,31 +186,8 @@ Point SimulatePoint(Point point, const Collective& collective,
     const PhaseTimer timer(times.lower);
     lowered = LowerOrChoose(collective, slice, lowering, where, options);
   }
-  point.lowering = ToText(lowered->spec, collective, slice.topology);
-  // Its time, too, is that of the slice without dated faults.
-  if (lowered->runner_up && slice.topology.dated().empty()) {
-    point.runner_up = ToText(*lowered->runner_up, collective, slice.topology);
-    point.runner_up_s = lowered->runner_up_s;
-  }
-  AddComputeBound(lowered->spec, point);
-  if (bound_only) {
-    point.transfers = CountTransfers(*lowered, slice.topology);
-    if (!slice.topology.dated().empty()) return point;
-    if (const auto closed = ClosedForm(lowered->spec, collective, slice)) {
-      point.closed_form_s = closed->value();
-    }
-    return point;
-  }
-  {
-    const PhaseTimer timer(times.verify);
-    point.verified = VerifyLowered(*lowered, slice, options);
-  }
-  Simulate(*lowered, slice, options, times, point, record);
-  if (point.algbw_bytes_per_s) {
-    point.busbw_bytes_per_s =
-        *point.algbw_bytes_per_s * BusFactor(collective.kind, point.group_size);
-  }
-  return point;
+  return FinishPoint(std::move(point), *std::move(lowered), slice, options,
+                     times, record);
 }
 
 }  // namespace
@@ -255,6 +264,12 @@ Point SimulateCollective(const Collective& collective, const Slice& slice,
                          PhaseTimes& times, RunRecord* record) {
   return SimulatePoint(MakePoint(collective, slice, options), collective, slice,
                        lowering, where, options, times, record);
+}
+
+Point SimulateLowered(const LoweredCollective& lowered, const Slice& slice,
+                      const SimOptions& options, PhaseTimes& times) {
+  return FinishPoint(MakePoint(lowered.collective, slice, options), lowered,
+                     slice, options, times, nullptr);
 }
 
 Comparison CompareLowerings(const Collective& collective, const Slice& slice,

@@ -6,15 +6,14 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "collective/groups.h"
-#include "cost/bounds.h"
-#include "cost/cut.h"
 #include "engine/engine.h"
 #include "schedule/instantiate.h"
+#include "sim/abstract_run.h"
 #include "sim/account.h"
-#include "sim/choose_fold.h"
-#include "sim/choose_lowering.h"
 #include "sim/compile_step.h"
+#include "sim/describe_step.h"
 #include "sim/link_use.h"
+#include "sim/lower_step.h"
 #include "sim/memory_guard.h"
 #include "sim/run_engine.h"
 #include "sim/simulate.h"
@@ -25,85 +24,6 @@ namespace {
 
 // Iterations of a loop that are simulated where the rest are the same.
 constexpr int kFewRepeats = 4;
-
-// By op: the first op with the same collective and lowering, itself if there is
-// none before.
-std::vector<std::uint32_t> FirstAlike(const StepGraph& graph,
-                                      const Topology& topology) {
-  std::vector<std::uint32_t> first;
-  std::map<std::string, std::uint32_t> seen;
-  for (const StepOp& op : graph.ops) {
-    const auto k = static_cast<std::uint32_t>(first.size());
-    first.push_back(k);
-    if (!op.collective) continue;
-    const std::string lowering =
-        op.lowering ? ToText(*op.lowering, *op.collective, topology) : "auto";
-    const std::string key = std::string(ToText(op.collective->kind)) + " " +
-                            std::to_string(op.collective->payload.value()) +
-                            " " + PartiesText(*op.collective, topology) + " " +
-                            lowering;
-    first.back() = seen.try_emplace(key, k).first->second;
-  }
-  return first;
-}
-
-// The collectives of a step, lowered and folded alike; by op index, of those
-// alike only the first.
-struct LoweredStep {
-  std::vector<std::uint32_t> first_alike;
-  std::vector<std::optional<LoweredCollective>> lowered;
-  std::vector<Bytes> payload;  // padded, with --fold on
-  Fold fold;
-  bool folded = false;
-};
-
-LoweredStep LowerStep(const Workload& workload, const SimOptions& options) {
-  const Topology& topology = workload.slice.topology;
-  LoweredStep step;
-  step.first_alike = FirstAlike(workload.graph, topology);
-  for (const StepOp& op : workload.graph.ops) {
-    step.lowered.emplace_back();
-    step.payload.emplace_back();
-    const std::size_t k = step.lowered.size() - 1;
-    if (!op.collective || step.first_alike[k] != k) continue;
-    step.lowered.back() =
-        LowerOrChoose(*op.collective, workload.slice, op.lowering,
-                      op.lowering_where, options);
-    step.payload.back() = op.collective->payload;
-  }
-  step.fold = NoFold(topology);
-  if (options.fold == FoldMode::kOff || !topology.is_grid()) return step;
-  // A period per axis that every collective allows.
-  std::vector<int> periods(topology.axes().size(), 1);
-  for (std::size_t k = 0; k < step.lowered.size(); ++k) {
-    if (!step.lowered[k]) continue;
-    const FoldChoice choice = ChooseFold(*step.lowered[k], workload.slice,
-                                         options, workload.graph.ops[k].where);
-    if (!choice.fold) return step;
-    step.payload[k] = choice.payload;
-    for (std::size_t a = 0; a < periods.size(); ++a) {
-      periods[a] = std::max(periods[a], choice.fold->periods[a]);
-    }
-  }
-  if (!topology.uniform() || !topology.dated().empty()) return step;
-  step.fold.periods = periods;
-  step.folded = FoldsAnything(topology, step.fold);
-  return step;
-}
-
-// Joins the verdicts of the collectives: the weakest one counts.
-Verdict WorstOf(const std::vector<Verdict>& verdicts) {
-  Verdict worst{.ok = true, .method = "none", .reason = "no collectives"};
-  if (verdicts.empty()) return worst;
-  worst = verdicts[0];
-  const auto strength = [](const Verdict& verdict) {
-    return verdict.method == "none" ? 0 : verdict.method == "replay" ? 1 : 2;
-  };
-  for (const Verdict& verdict : verdicts) {
-    if (strength(verdict) < strength(worst)) worst = verdict;
-  }
-  return worst;
-}
 
 class StepSimulation {
  public:
@@ -117,101 +37,17 @@ class StepSimulation {
         counts_(CountExecutions(workload.graph)) {}
 
   StepResult Run() {
-    StepResult result;
-    result.name = workload_.name;
-    result.slice = slice_.spec;
-    result.shape = slice_.shape;
-    result.generation = slice_.generation;
-    result.engine = ToText(options_.engine);
-    result.network = ToText(options_.network);
-    const bool bound_only = options_.engine == EngineKind::kBound;
-    if (!bound_only) {
+    if (options_.engine != EngineKind::kBound) {
       // First: its messages name the op.
       const PhaseTimer timer(times_.lower);
       step_ = LowerStep(workload_, options_);
     }
-    DescribeCollectives(result);
-    SetLowerBound(result);
-    RequireFinite(result.lower_bound_s, "the bound of this step");
-    if (!bound_only) Simulate(result);
+    StepResult result = DescribeStep(workload_, step_, options_, times_);
+    if (options_.engine != EngineKind::kBound) Simulate(result);
     return result;
   }
 
  private:
-  // Each distinct collective alone: lowering, bounds, proof, time. Dated faults
-  // are left out, as their dates are those of the step.
-  void DescribeCollectives(StepResult& result) {
-    const Slice slice = WithoutDatedFaults(slice_);
-    std::vector<Verdict> verdicts;
-    SimOptions options = options_;
-    options.links = false;
-    const std::vector<std::uint32_t> first_alike =
-        FirstAlike(workload_.graph, slice.topology);
-    std::vector<std::size_t> entry_of(first_alike.size());
-    for (std::size_t k = 0; k < workload_.graph.ops.size(); ++k) {
-      const StepOp& op = workload_.graph.ops[k];
-      if (!op.collective) {
-        result.computes.push_back({.id = op.id,
-                                   .executions = counts_[k],
-                                   .compute_s = {},
-                                   .interference_s = {}});
-        continue;
-      }
-      StepCollective entry;
-      entry.id = op.id;
-      entry.executions = counts_[k];
-      entry.async = op.async;
-      entry_of[k] = result.collectives.size();
-      entry.alone = first_alike[k] == k
-                        ? SimulateCollective(*op.collective, slice, op.lowering,
-                                             op.lowering_where, options, times_)
-                        : result.collectives[entry_of[first_alike[k]]].alone;
-      verdicts.push_back(entry.alone.verified);
-      result.collectives.push_back(std::move(entry));
-    }
-    result.verified = WorstOf(verdicts);
-  }
-
-  // With sync collectives alone a chip moves nothing while it computes, and all
-  // bytes of a collective to or from a chip between its own issue and end of
-  // it. So the poorest chip needs its computes plus its `chip` bound of every
-  // sync collective, and all links together their traffic in what is left of
-  // the makespan. Async ones may run beside anything, but their bytes pass the
-  // same links. (The collectives' own bounds do not add up: a chip may be ahead
-  // of its peers.)
-  void SetLowerBound(StepResult& result) const {
-    const double start = StartOf(slice_.parameters, /*over_dcn=*/false) +
-                         SmallestLatency(slice_.topology);
-    double compute = 0, sync_chip = 0, sync_links = 0, chip = 0, links = 0;
-    std::size_t collective = 0;
-    for (std::size_t k = 0; k < workload_.graph.ops.size(); ++k) {
-      const StepOp& op = workload_.graph.ops[k];
-      const auto times = static_cast<double>(counts_[k]);
-      if (!op.collective) {
-        compute += times * op.duration.value();
-        continue;
-      }
-      // What may go over links or ports does not add to what needs links.
-      const bool over_dcn = SpansSlices(*op.collective, slice_.topology);
-      for (const auto& [name, seconds] :
-           result.collectives[collective++].alone.bounds) {
-        if (name != "chip") continue;
-        if (!op.async) sync_chip += times * seconds;
-        if (over_dcn) continue;
-        chip += times * std::max(0.0, seconds - start);
-      }
-      const double traffic = TotalTrafficTime(*op.collective, slice_).value();
-      if (!op.async) sync_links += times * traffic;
-      if (!over_dcn) links += times * traffic;
-    }
-    const double by_chip = std::max(compute + sync_chip, chip);
-    const double by_links = std::max(compute + sync_links, links);
-    result.lower_bound_s = std::max(by_chip, by_links);
-    result.bound = result.lower_bound_s == compute ? "compute"
-                   : by_chip >= by_links           ? "chip"
-                                                   : "links";
-  }
-
   // Loops are cut to a few iterations where the rest are the same.
   void Simulate(StepResult& result) {
     const FoldedGrid grid = MakeGrid();
@@ -272,7 +108,7 @@ class StepSimulation {
         RunEngine(compiled.schedule, network, slice_.topology, options_);
     if (!LoopsAreSteady(compiled, timeline)) return false;
     Account(compiled, timeline, grid, result);
-    auto path = FindCriticalPath(workload_.graph, compiled, timeline,
+    auto path = FindCriticalPath(workload_.graph, compiled, timeline, network,
                                  *result.makespan_s);
     if (!path) return false;
     result.critical_path = std::move(*path);
@@ -398,6 +234,7 @@ class StepSimulation {
         StepCompute& entry = result.computes[compute++];
         entry.compute_s = share.compute_s;
         entry.interference_s = share.interference_s;
+        if (entry.copy) entry.exposed_s = share.exposed_s;
         continue;
       }
       StepCollective& entry = result.collectives[collective++];
@@ -413,22 +250,9 @@ class StepSimulation {
     result.idle_s = account.idle_s;
     result.overlapped_communication_s = account.overlapped_s;
     const double makespan = account.makespan_s;
-    CHECK(makespan >= result.lower_bound_s * (1 - 1e-9) - Slack());
+    CHECK(makespan >=
+          result.lower_bound_s * (1 - 1e-9) - BoundSlack(workload_));
     if (makespan > 0) result.efficiency = result.lower_bound_s / makespan;
-  }
-
-  // Bounds may exceed the optimum by n bytes where n does not divide S.
-  double Slack() const {
-    double slack = 0;
-    for (std::size_t k = 0; k < counts_.size(); ++k) {
-      const StepOp& op = workload_.graph.ops[k];
-      if (!op.collective) continue;
-      const int n = GroupSize(*op.collective, slice_.topology);
-      if (op.collective->payload.value() % n == 0) continue;
-      slack += static_cast<double>(counts_[k]) * n /
-               slice_.topology.base_bandwidth().value();
-    }
-    return slack;
   }
 
   const Workload& workload_;
@@ -444,6 +268,10 @@ class StepSimulation {
 
 StepResult SimulateStep(const Workload& workload, const SimOptions& options,
                         PhaseTimes& times, RunRecord* record) {
+  const bool runs = options.engine != EngineKind::kBound;
+  if (options.step_mode == StepMode::kAbstract && runs) {
+    return ResultOf(AbstractRun(workload, options, times), workload.graph);
+  }
   return StepSimulation(workload, options, times, record).Run();
 }
 

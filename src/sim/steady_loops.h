@@ -18,12 +18,13 @@ namespace podsim {
 bool LoopsAreSteady(const CompiledStep& step, const Timeline& timeline);
 
 // From the op that ends last, back along the dependence that ended last; the
-// parts telescope to the makespan. Summed per op of the step. nullopt: a path
-// that leaves the last iteration of a shortened loop elsewhere than the one
-// before, so that iterations cannot stand for others.
+// parts telescope to the makespan. Summed per op of the step and kind of time.
+// nullopt: a path that leaves the last iteration of a shortened loop elsewhere
+// than the one before, so that iterations cannot stand for others.
 std::optional<std::vector<PathEntry>> FindCriticalPath(const StepGraph& graph,
                                                        const CompiledStep& step,
                                                        const Timeline& timeline,
+                                                       const Network& network,
                                                        double makespan);
 
 }  // namespace podsim

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/ids.h"
 #include "base/units.h"
 
 namespace podsim {
@@ -85,8 +86,6 @@ struct AbstractStep {
 // Issue order: each op once.
 using StepOrder = std::vector<std::uint32_t>;
 using StepOrderView = std::span<const std::uint32_t>;
-
-constexpr std::uint32_t kNoOp = UINT32_MAX;
 
 inline bool HasTransfer(const AbstractOp& op) {
   return op.kind == AbstractKind::kStart || op.kind == AbstractKind::kSync;

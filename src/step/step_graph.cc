@@ -24,6 +24,20 @@ void Count(const std::vector<StepItem>& items, std::int64_t times,
 
 }  // namespace
 
+const char* ToText(CollectiveMode mode) {
+  switch (mode) {
+    case CollectiveMode::kSync:
+      return "sync";
+    case CollectiveMode::kAsync:
+      return "async";
+    case CollectiveMode::kAsyncFused:
+      return "async_fused";
+    case CollectiveMode::kSparseCore:
+      return "sparsecore";
+  }
+  return "";
+}
+
 std::vector<std::int64_t> CountExecutions(const StepGraph& graph,
                                           int most_repeats) {
   std::vector<std::int64_t> counts(graph.ops.size());

@@ -7,12 +7,14 @@
 #include "base/error.h"
 #include "base/parse_units.h"
 #include "base/text.h"
-#include "cost/roofline.h"
 #include "hlo/collectives.h"
 #include "hlo/cost.h"
 #include "hlo/trip_count.h"
+#include "workload/compute_op.h"
 #include "workload/device_assignment.h"
+#include "workload/hlo_memory.h"
 #include "workload/hlo_placement.h"
+#include "workload/hlo_values.h"
 #include "workload/lowering_choice.h"
 
 namespace podsim {
@@ -95,6 +97,7 @@ class Loader {
       : module_(module),
         request_(request),
         workload_(workload),
+        memory_(module),
         devices_(InferDevices(module)),
         placement_(workload.slice, Assign()),
         trip_counts_(request.trip_counts),
@@ -102,7 +105,12 @@ class Loader {
         fused_(HasFusions(module)) {}
 
   void Load() {
-    workload_.graph.items = Walk(*module_.entry);
+    const HloComputation& entry = module_.computations[*module_.entry];
+    HloValue result;
+    workload_.graph.items =
+        Walk(*module_.entry, std::vector<HloValue>(entry.parameters.size()),
+             Bytes(0), result);
+    workload_.graph.memory = memory_.EntryPeak();
     if (workload_.graph.ops.empty()) {
       throw InputError(module_.file,
                        "nothing in this module takes time: no "
@@ -120,44 +128,71 @@ class Loader {
                          devices_.replicas);
   }
 
-  // One run of a computation.
-  std::vector<StepItem> Walk(int computation) {
+  // One run of a computation with these arguments, while its callers hold
+  // `outside`.
+  std::vector<StepItem> Walk(int computation,
+                             const std::vector<HloValue>& arguments,
+                             Bytes outside, HloValue& result) {
     std::vector<StepItem> items;
-    // Ops in flight by their start, and by channel for sends.
+    // Ops in flight by their start.
     std::map<int, std::vector<std::uint32_t>> started;
     const HloComputation& body = module_.computations[computation];
+    HloValues values(body, arguments);
     const int count = static_cast<int>(body.instructions.size());
     for (int i = 0; i < count; ++i) {
       const HloInstruction& instruction = body.instructions[i];
-      if (AddControlFlow(computation, i, items)) continue;
+      if (AddControlFlow(computation, i, outside, values, items)) continue;
+      const auto first = static_cast<std::uint32_t>(workload_.graph.ops.size());
       if (const auto communication =
               FindCommunication(module_, devices_, computation, i)) {
         AddCommunication(*communication, i, instruction, started, items);
-      } else if (!AsyncCopyBytes(module_, computation, i)) {
+      } else if (const auto bytes = AsyncCopyBytes(module_, computation, i)) {
+        AddCopy(*bytes, i, instruction, started, items);
+      } else if (const auto start = started.find(StartOfDone(body, i));
+                 start != started.end()) {
+        AddWaits(start->second, items);
+        started.erase(start);
+      } else {
         AddCompute(computation, i, items);
       }
+      Describe(first, values.OperandsOf(i),
+               outside + memory_.Usage(computation, i));
+      values.SetMade(i, first,
+                     static_cast<std::uint32_t>(workload_.graph.ops.size()));
     }
     // Nothing stays in flight at the end of a computation.
     for (const auto& [start, ops] : started) AddWaits(ops, items);
+    result = values.Of(body.root);
     return items;
   }
 
+  void Describe(std::uint32_t first, const HloSources& deps, Bytes live) {
+    for (std::size_t k = first; k < workload_.graph.ops.size(); ++k) {
+      workload_.graph.ops[k].deps = deps;
+      workload_.graph.ops[k].live = live;
+    }
+  }
+
   // Loops, calls and conditionals.
-  bool AddControlFlow(int computation, int i, std::vector<StepItem>& items) {
+  bool AddControlFlow(int computation, int i, Bytes outside, HloValues& values,
+                      std::vector<StepItem>& items) {
     const HloInstruction& instruction =
         module_.computations[computation].instructions[i];
+    HloValue result;
+    const Bytes held = outside + memory_.Usage(computation, i);
     if (instruction.opcode == "while") {
-      AddLoop(computation, i, items);
+      AddLoop(computation, i, held, values, items);
       return true;
     }
     if (instruction.opcode == "call") {
       if (const auto callee = FindCall(instruction, HloCallRole::kToApply)) {
-        Append(Walk(*callee), items);
+        Append(Walk(*callee, values.ArgumentsOf(i), held, result), items);
       }
+      values.Set(i, result);
       return true;
     }
     if (instruction.opcode == "conditional") {
-      AddConditional(instruction, items);
+      AddConditional(i, instruction, held, values, items);
       return true;
     }
     return false;
@@ -167,7 +202,8 @@ class Loader {
     for (StepItem& item : more) items.push_back(std::move(item));
   }
 
-  void AddLoop(int computation, int i, std::vector<StepItem>& items) {
+  void AddLoop(int computation, int i, Bytes held, HloValues& values,
+               std::vector<StepItem>& items) {
     const HloInstruction& loop =
         module_.computations[computation].instructions[i];
     const auto body = FindCall(loop, HloCallRole::kBody);
@@ -190,32 +226,54 @@ class Loader {
                            " is more than 2^30; give --trip-count " +
                            loop.name + "=N");
     }
-    if (count == 0) return;
+    if (count == 0) {
+      values.PassOn(i);
+      return;
+    }
     StepItem item;
     item.repeat = static_cast<int>(count);
-    item.body = Walk(*body);
+    const auto first = static_cast<std::uint32_t>(workload_.graph.ops.size());
+    const std::size_t elements =
+        IsTuple(loop.shape) ? loop.shape.elements.size() : 1;
+    LoopState state(values.ArgumentsOf(i), elements, next_mark_);
+    next_mark_ = state.end_mark();
+    HloValue result;
+    item.body = Walk(*body, {state.entering()}, held, result);
+    state.Close(result);
+    for (std::size_t k = first; k < workload_.graph.ops.size(); ++k) {
+      state.Resolve(workload_.graph.ops[k].deps);
+    }
+    values.Set(i, state.leaving());
     if (!item.body.empty()) items.push_back(std::move(item));
   }
 
   // The branch that computes most is taken, the first of several.
-  void AddConditional(const HloInstruction& conditional,
-                      std::vector<StepItem>& items) {
-    std::optional<int> taken;
+  void AddConditional(int i, const HloInstruction& conditional, Bytes held,
+                      HloValues& values, std::vector<StepItem>& items) {
+    std::optional<std::size_t> branch;
     double most = -1;
-    for (const HloCall& call : conditional.calls) {
-      const double work = WorkOf(call.computation);
+    for (std::size_t k = 0; k < conditional.calls.size(); ++k) {
+      const double work = WorkOf(conditional.calls[k].computation);
       if (work <= most) continue;
       most = work;
-      taken = call.computation;
+      branch = k;
     }
-    if (!taken) return;
+    if (!branch) return;
+    const int taken = conditional.calls[*branch].computation;
     if (conditional.calls.size() > 1) {
       workload_.warnings.push_back(
           WhereIs(module_, conditional) + ": of the branches of " +
           conditional.name + " the one with the most work is taken to run: " +
-          module_.computations[*taken].name);
+          module_.computations[taken].name);
     }
-    Append(Walk(*taken), items);
+    // Operand 0 selects, operand k + 1 is the argument of branch k.
+    std::vector<HloValue> arguments = values.ArgumentsOf(i);
+    arguments.erase(arguments.begin(),
+                    arguments.begin() + static_cast<std::ptrdiff_t>(std::min(
+                                            *branch + 1, arguments.size())));
+    HloValue result;
+    Append(Walk(taken, arguments, held, result), items);
+    values.Set(i, result);
   }
 
   double WorkOf(int computation) const {
@@ -277,14 +335,9 @@ class Loader {
     const std::string where = WhereIs(module_, instruction);
     std::optional<Collective> placed = placement_.Place(collective, where);
     if (!placed) return false;
-    StepOp op{.id = IdOf(instruction.name + suffix),
-              .where = where,
-              .collective = std::move(placed),
-              .lowering = {},
-              .lowering_where = where,
-              .async = async,
-              .duration = {},
-              .hbm = {}};
+    StepOp op = NewOp(instruction, suffix);
+    op.collective = std::move(placed);
+    op.mode = async ? CollectiveMode::kAsync : CollectiveMode::kSync;
     ApplyOverride(overrides_, op.collective->kind, op);
     AddOp(std::move(op), items);
     return true;
@@ -306,16 +359,32 @@ class Loader {
       work.flops = cost.flops;
       work.dtype = DtypeOf(cost.dot_type, workload_.slice.parameters);
     }
+    StepOp op = NewOp(instruction, "");
+    SetWork(work, request_.compute_scale, workload_.slice.parameters, op.where,
+            op);
+    AddOp(std::move(op), items);
+  }
+
+  StepOp NewOp(const HloInstruction& instruction, const std::string& suffix) {
     const std::string where = WhereIs(module_, instruction);
-    AddOp({.id = IdOf(instruction.name),
-           .where = where,
-           .collective = {},
-           .lowering = {},
-           .lowering_where = {},
-           .duration = request_.compute_scale *
-                       RooflineTime(work, workload_.slice.parameters, where),
-           .hbm = *work.hbm},
-          items);
+    return {.id = IdOf(instruction.name + suffix),
+            .where = where,
+            .collective = {},
+            .lowering = {},
+            .lowering_where = where,
+            .duration = {},
+            .hbm = {}};
+  }
+
+  // Between HBM and VMEM, by DMA.
+  void AddCopy(Bytes bytes, int i, const HloInstruction& instruction,
+               std::map<int, std::vector<std::uint32_t>>& started,
+               std::vector<StepItem>& items) {
+    if (bytes.value() == 0) return;
+    StepOp op = NewOp(instruction, "");
+    SetCopy(bytes, workload_.slice.parameters, op.where, op);
+    AddOp(std::move(op), items);
+    started[i].push_back(*items.back().op);
   }
 
   void AddOp(StepOp op, std::vector<StepItem>& items) {
@@ -365,6 +434,7 @@ class Loader {
   const HloModule& module_;
   const HloRequest& request_;
   Workload& workload_;
+  HloMemory memory_;
   DeviceCounts devices_;
   HloPlacement placement_;
   TripCounts trip_counts_;
@@ -373,6 +443,7 @@ class Loader {
   bool ragged_ = false;
   int host_transfers_ = 0;
   std::vector<std::string> loops_;
+  std::uint32_t next_mark_ = kFirstMark;
   std::map<std::string, int> times_named_;
   std::set<std::string> unknown_targets_;
 };

@@ -6,7 +6,8 @@
 #include "base/text.h"
 #include "collective/byte_matrix.h"
 #include "collective/groups.h"
-#include "cost/roofline.h"
+#include "workload/buffer_plan.h"
+#include "workload/compute_op.h"
 #include "workload/lowering_choice.h"
 #include "workload/mesh.h"
 #include "workload/workload.h"
@@ -29,6 +30,12 @@ class Reader {
     CollectIds(ops);
     workload_.graph.items = ReadList(ops, {});
     if (workload_.graph.ops.empty()) ops.Fail("expected at least one op");
+    const auto memory = json.Find("memory");
+    if (memory) {
+      memory->RejectUnknownKeys({"resident"});
+      buffers_.resident = memory->Get("resident").AsBytes();
+    }
+    if (memory || has_buffers_) ApplyBuffers(buffers_, workload_.graph);
     WarnOfUnused(overrides_, workload_.warnings);
   }
 
@@ -53,16 +60,17 @@ class Reader {
     // Issued before this list.
     const auto before = static_cast<std::uint32_t>(workload_.graph.ops.size());
     for (const JsonValue& json : list.Elements()) {
-      json.RejectUnknownKeys({"id", "collective", "bytes", "axes", "groups",
-                              "root", "shift", "pairs", "matrix",
-                              "distribution", "transpose", "lowering", "async",
-                              "after", "compute", "repeat", "ops"});
+      json.RejectUnknownKeys({"id",     "collective",   "bytes",     "axes",
+                              "groups", "root",         "shift",     "pairs",
+                              "matrix", "distribution", "transpose", "lowering",
+                              "async",  "mode",         "after",     "compute",
+                              "copy",   "memory",       "repeat",    "ops"});
       CheckAfter(json, visible);
       AddWaits(json, items);
       const bool loop = json.Find("repeat").has_value();
-      items.push_back(ReadItem(json, visible));
+      items.push_back(ReadItem(json, visible, before));
       visible.push_back(json.Get("id").AsString());
-      if (!loop && workload_.graph.ops.back().async) {
+      if (!loop && workload_.graph.ops.back().async()) {
         outstanding_.push_back({visible.back(), *items.back().op});
       }
     }
@@ -123,21 +131,71 @@ class Reader {
   }
 
   StepItem ReadItem(const JsonValue& json,
-                    const std::vector<std::string>& visible) {
+                    const std::vector<std::string>& visible,
+                    std::uint32_t list_begin) {
     std::vector<std::string> kinds;
-    for (const char* kind : {"collective", "compute", "repeat"}) {
+    for (const char* kind : {"collective", "compute", "copy", "repeat"}) {
       if (json.Find(kind)) kinds.emplace_back(kind);
     }
     if (kinds.size() != 1) {
-      json.Fail("expected one of collective, compute or repeat in an op, got " +
-                (kinds.empty() ? "none" : Join(kinds, " and ")));
+      json.Fail(
+          "expected one of collective, compute, copy or repeat in an op, got " +
+          (kinds.empty() ? "none" : Join(kinds, " and ")));
     }
     if (kinds[0] == "repeat") return ReadLoop(json, visible);
-    workload_.graph.ops.push_back(kinds[0] == "compute" ? ReadCompute(json)
-                                                        : ReadCollective(json));
+    StepOp op = kinds[0] == "compute" ? ReadCompute(json)
+                : kinds[0] == "copy"  ? ReadCopy(json)
+                                      : ReadCollective(json);
+    op.deps = DepsOf(json);
+    ReadBuffers(json, visible, list_begin);
     StepItem item;
-    item.op = static_cast<std::uint32_t>(workload_.graph.ops.size() - 1);
+    item.op = static_cast<std::uint32_t>(workload_.graph.ops.size());
+    last_op_[op.id] = *item.op;
+    workload_.graph.ops.push_back(std::move(op));
     return item;
+  }
+
+  // "memory": {"alloc": "1GiB", "free": ["weights"]}.
+  void ReadBuffers(const JsonValue& json,
+                   const std::vector<std::string>& visible,
+                   std::uint32_t list_begin) {
+    buffers_.alloc.emplace_back();
+    buffers_.frees.emplace_back();
+    const auto memory = json.Find("memory");
+    if (!memory) return;
+    has_buffers_ = true;
+    memory->RejectUnknownKeys({"alloc", "free"});
+    if (const auto alloc = memory->Find("alloc")) {
+      buffers_.alloc.back() = alloc->AsBytes();
+    }
+    const auto free = memory->Find("free");
+    if (!free) return;
+    for (const JsonValue& entry : free->Elements()) {
+      const std::string& id = entry.AsString();
+      const auto op = last_op_.find(id);
+      const bool seen =
+          std::find(visible.begin(), visible.end(), id) != visible.end();
+      if (!seen || op == last_op_.end() || op->second < list_begin ||
+          buffers_.alloc[op->second].value() == 0) {
+        entry.Fail(
+            "expected the id of an earlier op of the same list that "
+            "has \"alloc\", got \"" +
+            id + "\"");
+      }
+      buffers_.frees.back().push_back(op->second);
+    }
+  }
+
+  std::vector<std::uint32_t> DepsOf(const JsonValue& json) const {
+    std::vector<std::uint32_t> deps;
+    if (const auto after = json.Find("after")) {
+      for (const JsonValue& entry : after->Elements()) {
+        deps.push_back(last_op_.at(entry.AsString()));
+      }
+    }
+    std::sort(deps.begin(), deps.end());
+    deps.erase(std::unique(deps.begin(), deps.end()), deps.end());
+    return deps;
   }
 
   StepItem ReadLoop(const JsonValue& json,
@@ -147,18 +205,14 @@ class Reader {
     item.repeat = static_cast<int>(json.Get("repeat").AsInteger(1, kMaxRepeat));
     item.body = ReadList(json.Get("ops"), visible);
     if (item.body.empty()) json.Get("ops").Fail("expected at least one op");
+    last_op_[json.Get("id").AsString()] =
+        static_cast<std::uint32_t>(workload_.graph.ops.size() - 1);
     return item;
   }
 
   StepOp ReadCompute(const JsonValue& json) {
-    json.RejectUnknownKeys({"id", "compute", "after"});
-    StepOp op{.id = json.Get("id").AsString(),
-              .where = json.where(),
-              .collective = {},
-              .lowering = {},
-              .lowering_where = {},
-              .duration = {},
-              .hbm = {}};
+    json.RejectUnknownKeys({"id", "compute", "after", "memory"});
+    StepOp op = NewOp(json);
     const JsonValue compute = json.Get("compute");
     compute.RejectUnknownKeys({"flops", "dtype", "hbm", "duration"});
     const auto flops = compute.Find("flops");
@@ -181,9 +235,8 @@ class Reader {
     if (flops) work.flops = flops->AsFlops();
     if (dtype) work.dtype = dtype->AsString();
     if (hbm) work.hbm = hbm->AsBytes();
-    op.hbm = work.hbm.value_or(Bytes(0));
-    op.duration = RooflineTime(work, workload_.slice.parameters,
-                               (dtype ? *dtype : compute).where());
+    SetWork(work, /*scale=*/1, workload_.slice.parameters,
+            (dtype ? *dtype : compute).where(), op);
     return op;
   }
 
@@ -280,19 +333,53 @@ class Reader {
                      topology, by.where());
   }
 
+  // "async": true, or "mode".
+  static CollectiveMode ReadMode(const JsonValue& json) {
+    const auto async = json.Find("async");
+    const auto mode = json.Find("mode");
+    if (async && mode) async->Fail("mode says it already; leave one");
+    if (async) {
+      return async->AsBool() ? CollectiveMode::kAsync : CollectiveMode::kSync;
+    }
+    if (!mode) return CollectiveMode::kSync;
+    for (const CollectiveMode known :
+         {CollectiveMode::kSync, CollectiveMode::kAsync,
+          CollectiveMode::kAsyncFused, CollectiveMode::kSparseCore}) {
+      if (mode->AsString() == ToText(known)) return known;
+    }
+    mode->Fail("expected sync, async, async_fused or sparsecore, got \"" +
+               mode->AsString() + "\"");
+  }
+
+  // {"copy": {"bytes": "64MiB"}}: from one memory to the other.
+  StepOp ReadCopy(const JsonValue& json) {
+    json.RejectUnknownKeys({"id", "copy", "after", "memory"});
+    const JsonValue copy = json.Get("copy");
+    copy.RejectUnknownKeys({"bytes"});
+    StepOp op = NewOp(json);
+    SetCopy(copy.Get("bytes").AsBytes(), workload_.slice.parameters,
+            copy.where(), op);
+    return op;
+  }
+
+  static StepOp NewOp(const JsonValue& json) {
+    return {.id = json.Get("id").AsString(),
+            .where = json.where(),
+            .collective = {},
+            .lowering = {},
+            .lowering_where = json.where(),
+            .duration = {},
+            .hbm = {}};
+  }
+
   StepOp ReadCollective(const JsonValue& json) {
     json.RejectUnknownKeys({"id", "collective", "bytes", "axes", "groups",
                             "root", "shift", "pairs", "matrix", "distribution",
-                            "transpose", "lowering", "async", "after"});
+                            "transpose", "lowering", "async", "mode", "after",
+                            "memory"});
     const Topology& topology = workload_.slice.topology;
     const JsonValue kind = json.Get("collective");
-    StepOp op{.id = json.Get("id").AsString(),
-              .where = json.where(),
-              .collective = {},
-              .lowering = {},
-              .lowering_where = json.where(),
-              .duration = {},
-              .hbm = {}};
+    StepOp op = NewOp(json);
     Collective collective{
         .kind = ParseCollectiveKind(kind.AsString(), kind.where()),
         .payload = {},
@@ -300,7 +387,7 @@ class Reader {
     ReadParties(json, collective);
     RequireDcn(collective, topology, json.where());
     ReadSize(json, collective);
-    if (const auto async = json.Find("async")) op.async = async->AsBool();
+    op.mode = ReadMode(json);
     if (const auto lowering = json.Find("lowering")) {
       op.lowering_where = lowering->where();
       op.lowering =
@@ -308,6 +395,13 @@ class Reader {
     }
     ApplyOverride(overrides_, collective.kind, op);
     op.collective = collective;
+    if (const auto axes = json.Find("axes")) {
+      std::vector<std::string> names;
+      for (const JsonValue& name : axes->Elements()) {
+        names.push_back(name.AsString());
+      }
+      op.axes = Join(names, ",");
+    }
     return op;
   }
 
@@ -315,6 +409,9 @@ class Reader {
   std::vector<LoweringOverride> overrides_;
   std::vector<MeshAxis> mesh_;
   std::map<std::string, std::string> ids_;  // id -> where
+  BufferPlan buffers_;
+  bool has_buffers_ = false;
+  std::map<std::string, std::uint32_t> last_op_;  // of an op or loop, by id
   // Async ops without a wait so far, in issue order; of enclosing lists too.
   struct Outstanding {
     std::string id;
@@ -331,8 +428,8 @@ Workload ReadWorkload(const JsonValue& json, const WorkloadRequest& request) {
     format.Fail("expected \"podsim-workload/1\", got \"" + format.AsString() +
                 "\"");
   }
-  json.RejectUnknownKeys(
-      {"format", "name", "slice", "mesh", "ops", "parameters", "source"});
+  json.RejectUnknownKeys({"format", "name", "slice", "mesh", "ops",
+                          "parameters", "memory", "source"});
   SliceRequest slice = request.slice;
   if (slice.spec.empty()) {
     const auto spec = json.Find("slice");

@@ -807,7 +807,7 @@ TEST_CASE("workloads with a mistake are refused at its place", "[cli]") {
   refused("/ops/0/id: ", "must not be empty",
           Workload(R"({"id": "", "compute": {"duration": "1us"}})"));
   refused("/ops/0: ",
-          "expected one of collective, compute or repeat in an op, got none",
+          "expected one of collective, compute, copy or repeat in an op, got none",
           Workload(R"({"id": "a"})"));
   refused("/ops/0/after/0: ", "\"a\" is the op itself" + names,
           Workload(a + R"(, "after": ["a"]})"));

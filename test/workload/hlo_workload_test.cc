@@ -135,12 +135,12 @@ TEST_CASE("a start flies until its done", "[workload][hlo]") {
   const std::vector<StepItem>& items = workload.graph.items;
   REQUIRE(items.size() == 4);
   const StepOp& gather = workload.graph.ops[*items[0].op];
-  CHECK(gather.async);
+  CHECK(gather.async());
   CHECK(gather.collective->payload == Bytes(256 * 64 * 4));
   CHECK(workload.graph.ops[*items[1].op].id == "d");
   CHECK(items[2].wait);
   CHECK(items[2].op == items[0].op);
-  CHECK_FALSE(workload.graph.ops[*items[3].op].async);
+  CHECK_FALSE(workload.graph.ops[*items[3].op].async());
 }
 
 TEST_CASE("a send is a permute; its recv moves the same bytes",

@@ -1,0 +1,33 @@
+#ifndef PODSIM_CLI_RUN_OPTIONS_H_
+#define PODSIM_CLI_RUN_OPTIONS_H_
+
+#include <string>
+#include <vector>
+
+#include "cli/options.h"
+#include "report/progress_line.h"
+#include "topology/topology.h"
+
+namespace podsim {
+
+// What several commands make of their flags.
+
+// On stderr.
+void Warn(const std::vector<std::string>& warnings);
+
+// The chips of --trace-chips; empty: all.
+std::vector<ChipId> TraceChips(const CliOptions& options,
+                               const Topology& topology);
+// Throws InputError where nothing runs that could be traced.
+void RequireTraceable(const CliOptions& options, const SimOptions& sim);
+
+int TopOf(const CliOptions& options);
+
+// Silent for a second, unless asked for.
+RunLine MakeRunLine(const CliOptions& options);
+// `line` must outlive the run.
+SimOptions WatchedBy(RunLine& line, const CliOptions& options);
+
+}  // namespace podsim
+
+#endif  // PODSIM_CLI_RUN_OPTIONS_H_

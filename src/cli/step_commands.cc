@@ -1,0 +1,111 @@
+#include "cli/step_commands.h"
+
+#include "base/error.h"
+#include "base/json_reader.h"
+#include "base/text_file.h"
+#include "cli/hlo_file.h"
+#include "cli/outputs.h"
+#include "cli/run_options.h"
+#include "report/json.h"
+#include "report/step_table.h"
+#include "report/table.h"
+#include "report/trace.h"
+#include "sim/explain.h"
+#include "sim/simulate.h"
+#include "workload/step_edits.h"
+#include "workload/workload.h"
+
+namespace podsim {
+namespace {
+
+Workload ReadFile(const CliOptions& options) {
+  if (IsHloFile(options.file)) return ReadHloWorkload(options);
+  RejectHloFlags(options);
+  return ReadWorkload(
+      JsonValue::ReadFile(options.file),
+      {.slice = SliceRequestOf(options), .lowerings = options.lowerings});
+}
+
+Workload ReadStep(const CliOptions& options) {
+  Workload workload = ReadFile(options);
+  if (options.async_mode == "off") MakeAllSync(workload.graph);
+  if (options.async_mode == "all") MakeAllAsync(workload.graph);
+  if (!options.op_times.empty()) {
+    SetOpTimes(ReadTextFile(options.op_times), options.op_times, workload.graph,
+               workload.warnings);
+  }
+  return workload;
+}
+
+void RejectBytes(const CliOptions& options) {
+  if (options.bytes.empty()) return;
+  throw InputError("--bytes", "the sizes of a workload are in its file");
+}
+
+}  // namespace
+
+int SimulateStepFile(const CliOptions& options) {
+  RejectBytes(options);
+  RunLine line = MakeRunLine(options);
+  const SimOptions sim = WatchedBy(line, options);
+  const Workload workload = ReadStep(options);
+  Warn(workload.slice.warnings);
+  Warn(workload.warnings);
+  Outputs outputs(options);
+  RequireTraceable(options, sim);
+  if (!options.trace.empty() && sim.step_mode == StepMode::kAbstract) {
+    throw InputError("--trace",
+                     "--step-mode abstract has no transfers on links "
+                     "to trace; leave one of the two out");
+  }
+  const std::vector<ChipId> trace_chips =
+      TraceChips(options, workload.slice.topology);
+  const int top = TopOf(options);
+  PhaseTimes times;
+  RunRecord record;
+  const StepResult step =
+      SimulateStep(workload, sim, times, outputs.traces() ? &record : nullptr);
+  if (outputs.traces()) {
+    outputs.SetTrace(TraceJson(record, workload.slice, trace_chips, "--trace"));
+  }
+  outputs.Write(
+      [&] {
+        std::string text = StepTable(workload.slice, step);
+        if (top > 0 && step.links) text += LinksTable(*step.links, top);
+        return text;
+      },
+      [&] { return ResultJson(workload.slice.parameters, step); },
+      [] { return std::string(); }, times);
+  return 0;
+}
+
+int RunExplain(const CliOptions& options) {
+  const SimOptions sim = SimOptionsOf(options);
+  if (sim.engine == EngineKind::kBound) {
+    throw InputError("--engine",
+                     "bound times nothing that could be "
+                     "explained; use pod");
+  }
+  const Workload workload = ReadStep(options);
+  Warn(workload.slice.warnings);
+  Warn(workload.warnings);
+  Outputs outputs(options);
+  PhaseTimes times;
+  const Explanation explanation = Explain(workload, sim, times);
+  outputs.Write(
+      [&] { return ExplanationTable(workload.slice, explanation); },
+      [&] { return ExplanationJson(workload.slice.parameters, explanation); },
+      [] { return std::string(); }, times);
+  return 0;
+}
+
+void RejectStepFlags(const CliOptions& options) {
+  for (const auto& [flag, given] :
+       {std::pair("--step-mode", options.step_mode != "engine"),
+        std::pair("--async", !options.async_mode.empty()),
+        std::pair("--op-times", !options.op_times.empty())}) {
+    if (given) throw InputError(flag, "is for steps; leave it out");
+  }
+}
+
+}  // namespace podsim
