@@ -10,10 +10,11 @@ namespace {
 // of "rank < payload mod n" over the chips, and the box cut where it wraps.
 class LargerShards {
  public:
-  LargerShards(const Topology& topology, const std::vector<int>& group_axes,
+  LargerShards(const Program& program, const Topology& topology,
                std::int64_t larger_ranks)
-      : topology_(topology) {
+      : program_(program), topology_(topology) {
     if (larger_ranks == 0) return;
+    const std::vector<int>& group_axes = program.group_axes;
     std::uint32_t stride = 1;
     for (const GridAxis& axis : topology.axes()) {
       strides_.push_back(stride);
@@ -24,7 +25,8 @@ class LargerShards {
       const Coordinates at = topology.CoordinatesOf(ChipId(id));
       std::int64_t rank = 0;
       for (std::size_t a = group_axes.size(); a-- > 0;) {
-        rank = rank * topology.axes()[group_axes[a]].size + at[group_axes[a]];
+        const int length = BlockLength(program, topology, group_axes[a]);
+        rank = rank * length + at[group_axes[a]] % length;
       }
       if (rank < larger_ranks) sums_[IndexAfter(at)] = 1;
       larger_.push_back(rank < larger_ranks);
@@ -61,17 +63,22 @@ class LargerShards {
   std::int64_t CountFrom(const OwnerBox& box, const Coordinates& base,
                          std::size_t axis, std::uint32_t index = 0) const {
     if (axis == strides_.size()) return sums_[index];
-    const int size = topology_.axes()[axis].size;
-    const int lo = ((base[axis] + box.lo[axis]) % size + size) % size;
+    const int size = BlockLength(program_, topology_, static_cast<int>(axis));
+    const int first = base[axis] - base[axis] % size;  // of the block
+    const int end = first + size;
+    const int lo =
+        first + ((base[axis] - first + box.lo[axis]) % size + size) % size;
     const int hi = lo + box.len[axis];
     const auto to = [&](int coordinate) {
       return CountFrom(box, base, axis + 1,
                        index + coordinate * strides_[axis]);
     };
-    if (hi <= size) return to(hi) - to(lo);
-    return to(size) - to(lo) + to(hi - size);
+    if (hi <= end) return to(hi) - to(lo);
+    const std::int64_t before = first == 0 ? 0 : to(first);
+    return to(end) - to(lo) + to(hi - size) - before;
   }
 
+  const Program& program_;
   const Topology& topology_;
   std::vector<std::uint32_t> strides_;
   std::vector<std::int64_t> sums_;
@@ -90,9 +97,9 @@ class PatternBytes {
   PatternBytes(const Program& program, const Topology& topology, Bytes payload)
       : program_(program),
         axes_(topology.axes().size()),
-        larger_(topology, program.group_axes,
+        larger_(program, topology,
                 payload.value() % GroupSize(program, topology)),
-        displacer_(topology) {
+        displacer_(topology, program.blocks) {
     const std::int64_t n = GroupSize(program, topology);
     equal_ = payload.value() % n == 0;
     small_ = SubChunkSizes(program.split, SmallShard(program, payload, n));
@@ -187,7 +194,9 @@ int BlocksOf(const Program& program) {
 
 int GroupSize(const Program& program, const Topology& topology) {
   int size = 1;
-  for (const int a : program.group_axes) size *= topology.axes()[a].size;
+  for (const int a : program.group_axes) {
+    size *= BlockLength(program, topology, a);
+  }
   return size;
 }
 
@@ -199,6 +208,7 @@ Schedule Instantiate(const Program& program, const Topology& topology,
   CHECK(sizes.equal() || !FoldsAnything(topology, fold))
       << "folded with unequal shards";
   Schedule schedule;
+  schedule.SetBlocks(program.blocks);
   schedule.Reserve(placement.slots(), 2 * placement.slots());
   for (const ProgramPattern& pattern : program.patterns) {
     if (pattern.is_list()) {
@@ -295,7 +305,9 @@ CollectiveMeaning MeaningOf(const Program& program, const Topology& topology,
   for (int id = 0; id < topology.chips(); ++id) {
     const ChipId chip(id);
     Coordinates at = topology.CoordinatesOf(chip);
-    for (const int a : program.group_axes) at[a] = 0;
+    for (const int a : program.group_axes) {
+      at[a] -= at[a] % BlockLength(program, topology, a);
+    }
     std::uint32_t& group = group_of_first[topology.ChipAt(at).value()];
     if (group == UINT32_MAX) {
       group = static_cast<std::uint32_t>(meaning.groups.size());
@@ -314,7 +326,8 @@ CollectiveMeaning MeaningOf(const Program& program, const Topology& topology,
       if (program.flow.all_contribute) chunk.contributor.reset();
       if (program.flow.all_receive) chunk.receiver.reset();
       if (!program.targets.empty()) {
-        chunk.receiver = topology.Translate(chip, program.targets[q]);
+        chunk.receiver =
+            TranslateInside(chip, program.targets[q], topology, program.blocks);
       }
       meaning.chunks.push_back(chunk);
     }

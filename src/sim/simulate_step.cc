@@ -2,6 +2,7 @@
 #include <cmath>
 #include <map>
 #include <memory>
+#include <numeric>
 
 #include "base/check.h"
 #include "base/error.h"
@@ -82,7 +83,7 @@ LoweredStep LowerStep(const Workload& workload, const SimOptions& options) {
     if (!choice.fold) return step;
     step.payload[k] = choice.payload;
     for (std::size_t a = 0; a < periods.size(); ++a) {
-      periods[a] = std::max(periods[a], choice.fold->periods[a]);
+      periods[a] = std::lcm(periods[a], choice.fold->periods[a]);
     }
   }
   if (!topology.uniform() || !topology.dated().empty()) return step;
@@ -371,10 +372,14 @@ class StepSimulation {
           join(sites);
         }
       } else {
+        // What folds is a program.
+        const Program& program = *step_.lowered[step_.first_alike[k]]->program;
         std::map<Coordinates, std::vector<std::uint32_t>> by_origin;
         for (std::uint32_t site = 0; site < grid.sites(); ++site) {
           Coordinates at = grid.CoordinatesOf(site);
-          for (const int axis : collective->axes) at[axis] = 0;
+          for (const int axis : program.group_axes) {
+            at[axis] -= at[axis] % BlockLength(program, slice_.topology, axis);
+          }
           by_origin[at].push_back(site);
         }
         for (const auto& [origin, sites] : by_origin) join(sites);
