@@ -103,10 +103,11 @@ std::optional<BlockView> BlockViewOf(const Collective& collective,
   BlockView view{.topology = Topology::MakeGrid(std::move(axes), false,
                                                 topology.base_bandwidth(),
                                                 topology.base_latency()),
-                 .collective = collective,
+                 .collective = {.kind = collective.kind,
+                                .payload = collective.payload,
+                                .axes = std::move(group_axes),
+                                .matrix = collective.matrix},
                  .blocks = {}};
-  view.collective.groups.clear();
-  view.collective.axes = std::move(group_axes);
   if (cut) view.blocks = *std::move(blocks);
   if (collective.root) {
     Coordinates at = topology.CoordinatesOf(*collective.root);

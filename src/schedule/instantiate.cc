@@ -12,8 +12,11 @@ class LargerShards {
  public:
   LargerShards(const Program& program, const Topology& topology,
                std::int64_t larger_ranks)
-      : program_(program), topology_(topology) {
+      : topology_(topology), cut_(!program.blocks.empty()) {
     if (larger_ranks == 0) return;
+    for (int a = 0; a < static_cast<int>(topology.axes().size()); ++a) {
+      lengths_.push_back(BlockLength(program, topology, a));
+    }
     const std::vector<int>& group_axes = program.group_axes;
     std::uint32_t stride = 1;
     for (const GridAxis& axis : topology.axes()) {
@@ -25,7 +28,7 @@ class LargerShards {
       const Coordinates at = topology.CoordinatesOf(ChipId(id));
       std::int64_t rank = 0;
       for (std::size_t a = group_axes.size(); a-- > 0;) {
-        const int length = BlockLength(program, topology, group_axes[a]);
+        const int length = lengths_[group_axes[a]];
         rank = rank * length + at[group_axes[a]] % length;
       }
       if (rank < larger_ranks) sums_[IndexAfter(at)] = 1;
@@ -41,8 +44,12 @@ class LargerShards {
 
   std::int64_t Count(const OwnerBox& box, ChipId base) const {
     if (sums_.empty()) return 0;
-    Coordinates lo = topology_.CoordinatesOf(base);
-    return CountFrom(box, lo, 0);
+    const Coordinates at = topology_.CoordinatesOf(base);
+    std::uint32_t first = 0;  // index of the block
+    for (std::size_t a = 0; cut_ && a < strides_.size(); ++a) {
+      first += (at[a] - at[a] % lengths_[a]) * strides_[a];
+    }
+    return CountFrom(box, at, 0, first);
   }
 
   bool Has(ChipId chip) const {
@@ -59,27 +66,26 @@ class LargerShards {
     return index;
   }
 
-  // Inclusion-exclusion axis by axis; `index` collects the corner.
+  // Inclusion-exclusion axis by axis, inside the block; `index` collects the
+  // corner.
   std::int64_t CountFrom(const OwnerBox& box, const Coordinates& base,
-                         std::size_t axis, std::uint32_t index = 0) const {
+                         std::size_t axis, std::uint32_t index) const {
     if (axis == strides_.size()) return sums_[index];
-    const int size = BlockLength(program_, topology_, static_cast<int>(axis));
-    const int first = base[axis] - base[axis] % size;  // of the block
-    const int end = first + size;
-    const int lo =
-        first + ((base[axis] - first + box.lo[axis]) % size + size) % size;
+    const int size = lengths_[axis];
+    const int lo = ((base[axis] + box.lo[axis]) % size + size) % size;
     const int hi = lo + box.len[axis];
     const auto to = [&](int coordinate) {
       return CountFrom(box, base, axis + 1,
                        index + coordinate * strides_[axis]);
     };
-    if (hi <= end) return to(hi) - to(lo);
-    const std::int64_t before = first == 0 ? 0 : to(first);
-    return to(end) - to(lo) + to(hi - size) - before;
+    if (hi <= size) return to(hi) - to(lo);
+    const std::int64_t around = to(size) - to(lo) + to(hi - size);
+    return cut_ ? around - to(0) : around;
   }
 
-  const Program& program_;
   const Topology& topology_;
+  bool cut_;                  // into blocks
+  std::vector<int> lengths_;  // of blocks
   std::vector<std::uint32_t> strides_;
   std::vector<std::int64_t> sums_;
   std::vector<bool> larger_;  // by chip; empty: none

@@ -201,35 +201,43 @@ void ForEachRun(const Schedule& schedule, ChunkSet set,
                 const Topology& topology, std::uint32_t sub_chunks_per_owner,
                 Visit visit);
 
-// Calls visit(ChipId) for the owners of a box around `base`, cyclically inside
-// its block if there are blocks (Program::blocks).
-template <class Visit>
-void ForEachOwner(const OwnerBox& box, ChipId base, const Topology& topology,
-                  std::span<const int> blocks, Visit visit) {
+// `kCut`: whether there are blocks.
+template <bool kCut, class Visit>
+void ForEachOwnerOf(const OwnerBox& box, ChipId base, const Topology& topology,
+                    std::span<const int> blocks, Visit visit) {
   const Coordinates at = topology.CoordinatesOf(base);
   const auto& axes = topology.axes();
   // From the last axis to the first; `chip` collects the coordinates.
   const auto walk = [&](const auto& self, std::size_t axis,
                         std::uint32_t chip) -> void {
     const int size = axes[axis].size;
-    int first = 0, end = size;  // of the block
-    if (!blocks.empty()) {
-      first = at[axis] - at[axis] % blocks[axis];
-      end = first + blocks[axis];
-    }
-    int owner = (at[axis] - first + box.lo[axis]) % (end - first) + first;
-    if (owner < first) owner += end - first;
+    const int length = kCut ? blocks[axis] : size;
+    const int first = kCut ? at[axis] - at[axis] % length : 0;  // of the block
+    int owner = (at[axis] + box.lo[axis]) % length;
+    if (owner < 0) owner += length;
     for (int k = 0; k < box.len[axis]; ++k) {
-      const std::uint32_t next = chip * size + owner;
+      const std::uint32_t next = chip * size + first + owner;
       if (axis == 0) {
         visit(ChipId(next));
       } else {
         self(self, axis - 1, next);
       }
-      if (++owner == end) owner = first;
+      if (++owner == length) owner = 0;
     }
   };
   walk(walk, axes.size() - 1, 0);
+}
+
+// Calls visit(ChipId) for the owners of a box around `base`, cyclically inside
+// its block if there are blocks (Program::blocks).
+template <class Visit>
+void ForEachOwner(const OwnerBox& box, ChipId base, const Topology& topology,
+                  std::span<const int> blocks, Visit visit) {
+  if (blocks.empty()) {
+    ForEachOwnerOf<false>(box, base, topology, blocks, visit);
+  } else {
+    ForEachOwnerOf<true>(box, base, topology, blocks, visit);
+  }
 }
 
 template <class Visit>
