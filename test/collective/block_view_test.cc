@@ -258,7 +258,6 @@ Program Broken(Program program, Random& random) {
         program.steps[static_cast<std::size_t>(random.Int(0, count - 1))]
             .pattern;
   } else if (step.end_after > step.first_after) {
-    step.lane_previous = kNoStep;
     --step.end_after;
     step.own_after =
         std::min(step.own_after, step.end_after - step.first_after);
