@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "collective/block_view.h"
 #include "collective/groups.h"
 #include "collective/lowerings.h"
 #include "collective/sub_grid.h"
@@ -12,13 +13,38 @@
 namespace podsim {
 namespace {
 
+// What a lowering works on: of one that is a program, groups that are blocks
+// seen from one block.
+class Seen {
+ public:
+  Seen(const Lowering& row, const Collective& collective,
+       const Topology& topology)
+      : collective_(collective), topology_(topology) {
+    if (row.build == nullptr) view_ = BlockViewOf(collective, topology);
+  }
+
+  const Collective& collective() const {
+    return view_ ? view_->collective : collective_;
+  }
+  const Topology& topology() const {
+    return view_ ? view_->topology : topology_;
+  }
+  const std::optional<BlockView>& view() const { return view_; }
+
+ private:
+  const Collective& collective_;
+  const Topology& topology_;
+  std::optional<BlockView> view_;
+};
+
 std::optional<std::string> WhyNotOnSlice(const Lowering& row,
                                          const Collective& collective,
                                          const Topology& topology) {
   if (!collective.groups.empty()) {
-    return "its groups must be all chips or the sub-grids of some axes, and "
-           "these lists are neither; use direct, binomial or "
-           "double-binary-tree";
+    return "its groups must be all chips, the sub-grids of some axes or, on "
+           "one healthy slice without a twist, equal blocks of consecutive "
+           "coordinates, and these lists are none of them; use direct, "
+           "binomial or double-binary-tree";
   }
   if (!topology.is_grid()) {
     return "the slice is a list of links without axes; use direct or bfs-tree";
@@ -113,16 +139,22 @@ std::optional<std::string> WhyNot(const LoweringSpec& spec,
     return "some group spans slices, and its messages go over ICI only; use "
            "hierarchical, direct or binomial";
   }
+  const Seen seen(*row, collective, topology);
   if (row->build == nullptr) {
-    const auto reason = WhyNotOnSlice(*row, collective, topology);
+    const auto reason = WhyNotOnSlice(*row, seen.collective(), seen.topology());
     if (reason) return reason;
   }
-  return row->why_not(collective, topology, spec);
+  return row->why_not(seen.collective(), seen.topology(), spec);
 }
 
 LoweringSpec Resolve(const LoweringSpec& spec, const Collective& collective,
                      const Slice& slice) {
   const Lowering* row = FindLowering(spec.name);
+  if (row->build == nullptr) {
+    if (const auto view = BlockViewOf(collective, slice.topology)) {
+      return Resolve(spec, view->collective, SliceOf(*view, slice));
+    }
+  }
   LoweringSpec resolved = spec;
   if (row->resolve != nullptr) return row->resolve(spec, collective, slice);
   if (row->best_chunks != nullptr && spec.chunks == 0) {
@@ -150,23 +182,47 @@ WholeSchedule Build(const LoweringSpec& spec, const Collective& collective,
 
 Program Lower(const LoweringSpec& spec, const Collective& collective,
               const Topology& topology) {
-  return FindLowering(spec.name)->lower(collective, topology, spec);
+  const Lowering* row = FindLowering(spec.name);
+  const Seen seen(*row, collective, topology);
+  Program program = row->lower(seen.collective(), seen.topology(), spec);
+  if (seen.view()) program.blocks = seen.view()->blocks;
+  for (const ProgramStep& step : program.steps) {
+    if (program.blocks.empty()) break;
+    CHECK(StaysInBlocks(program, step, topology)) << spec.name;
+  }
+  return program;
 }
 
 std::uint64_t CountSteps(const LoweringSpec& spec, const Collective& collective,
                          const Topology& topology) {
   const Lowering* row = FindLowering(spec.name);
-  if (row->count != nullptr) return row->count(collective, topology, spec);
-  const std::vector<int> active = ActiveAxes(collective, topology);
+  const Seen seen(*row, collective, topology);
+  if (row->count != nullptr) {
+    return row->count(seen.collective(), seen.topology(), spec);
+  }
+  const std::vector<int> active =
+      ActiveAxes(seen.collective(), seen.topology());
   std::uint64_t per_parcel = 0;
   for (const int axis : active) {
-    const auto n = static_cast<std::uint64_t>(topology.axes()[axis].size);
+    const GridAxis& along = seen.topology().axes()[axis];
+    const auto n = static_cast<std::uint64_t>(along.size);
     // On a line every position sends its own steps.
-    per_parcel += topology.axes()[axis].wrap ? 2 * n : n * n;
+    per_parcel += along.wrap ? 2 * n : n * n;
   }
   const std::uint64_t parts = spec.name == "bucket-rotated" ? active.size() : 1;
   const int phases = PhasesOf(collective.kind);
   return per_parcel * parts * spec.batches * phases;
+}
+
+Seconds AtLeast(const LoweringSpec& spec, const Collective& collective,
+                const Slice& slice) {
+  const Lowering* row = FindLowering(spec.name);
+  if (row->build == nullptr) {
+    if (const auto view = BlockViewOf(collective, slice.topology)) {
+      return row->at_least(view->collective, SliceOf(*view, slice), spec);
+    }
+  }
+  return row->at_least(collective, slice, spec);
 }
 
 bool IsOutdone(const LoweringSpec& spec, const Collective& collective,
@@ -178,27 +234,34 @@ bool IsOutdone(const LoweringSpec& spec, const Collective& collective,
     return false;
   }
   const std::vector<CollectiveKind>& kinds = FindLowering("bfb")->kinds;
+  const Seen seen(*FindLowering(spec.name), collective, topology);
   if (std::find(kinds.begin(), kinds.end(), collective.kind) == kinds.end() ||
-      !AllAlike(collective, topology)) {
+      !AllAlike(seen.collective(), seen.topology())) {
     return false;
   }
-  const std::vector<int> active = ActiveAxes(collective, topology);
-  return std::all_of(active.begin(), active.end(),
-                     [&](int axis) { return topology.axes()[axis].size > 2; });
+  const std::vector<int> active =
+      ActiveAxes(seen.collective(), seen.topology());
+  return std::all_of(active.begin(), active.end(), [&](int axis) {
+    return seen.topology().axes()[axis].size > 2;
+  });
 }
 
 bool IsRedundant(const LoweringSpec& spec, const Collective& collective,
                  const Topology& topology) {
-  if (!HasProgram(spec, collective, topology) || !collective.groups.empty())
+  const Seen seen(*FindLowering(spec.name), collective, topology);
+  if (!HasProgram(spec, collective, topology) ||
+      !seen.collective().groups.empty()) {
     return false;
-  const std::vector<int> active = ActiveAxes(collective, topology);
+  }
+  const std::vector<int> active =
+      ActiveAxes(seen.collective(), seen.topology());
+  const std::vector<GridAxis>& axes = seen.topology().axes();
   bool any_wrap = false;
   bool equal = true;
   for (const int axis : active) {
-    const GridAxis& along = topology.axes()[axis];
-    any_wrap |= along.wrap;
-    equal &= along.size == topology.axes()[active[0]].size &&
-             along.wrap == topology.axes()[active[0]].wrap;
+    any_wrap |= axes[axis].wrap;
+    equal &= axes[axis].size == axes[active[0]].size &&
+             axes[axis].wrap == axes[active[0]].wrap;
   }
   if (spec.axis_primitive != AxisPrimitive::kShort && !any_wrap) return true;
   return spec.balanced && equal && spec.batches == 1;

@@ -122,6 +122,10 @@ std::string ToText(const LoweringSpec& spec, const Collective& collective,
 
 const char* ToText(AxisPrimitive primitive);
 
+// Where a row has a program only, all of these take lists of groups that are
+// equal blocks of consecutive coordinates as one block alone (block_view.h);
+// its members see axes.
+
 // Whether the kind, the group and the slice suit the lowering, dead links
 // included. The reason names what to use instead.
 std::optional<std::string> WhyNot(const LoweringSpec& spec,
@@ -146,6 +150,11 @@ std::optional<std::vector<double>> ResolveFractions(
 // About how many steps Lower, or transfers Build, would emit.
 std::uint64_t CountSteps(const LoweringSpec& spec, const Collective& collective,
                          const Topology& topology);
+
+// What a resolved spec takes at least, without launch. It must say so (its row
+// has `at_least`).
+Seconds AtLeast(const LoweringSpec& spec, const Collective& collective,
+                const Slice& slice);
 
 // Around healthy rings bfb sends the fewest bytes over every link in the fewest
 // steps, and all links at once: batches and trees found by a search only add

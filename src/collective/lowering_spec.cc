@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/parse_units.h"
 #include "base/text.h"
+#include "collective/block_view.h"
 #include "collective/fx_plan.h"
 #include "collective/groups.h"
 #include "collective/lowerings.h"
@@ -270,6 +271,9 @@ LoweringSpec ParseLoweringSpec(const std::string& text,
 std::optional<std::vector<double>> ResolveFractions(
     const LoweringSpec& spec, const Collective& collective,
     const Topology& topology) {
+  if (const auto view = BlockViewOf(collective, topology)) {
+    return ResolveFractions(spec, view->collective, view->topology);
+  }
   const std::vector<int> active = ActiveAxes(collective, topology);
   const std::size_t d = std::max<std::size_t>(1, active.size());
   std::vector<double> fractions = spec.fractions;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "collective/balanced_trees.h"
+#include "collective/block_view.h"
 #include "collective/direct_program.h"
 #include "collective/greedy.h"
 #include "collective/groups.h"
@@ -308,6 +309,11 @@ std::optional<Seconds> ClosedForm(const LoweringSpec& spec,
   if (slice.parameters.ici_issue.value() > 0 ||
       slice.parameters.ici_window > 0) {
     return std::nullopt;
+  }
+  if (FindLowering(spec.name)->build == nullptr) {
+    if (const auto view = BlockViewOf(collective, topology)) {
+      return ClosedForm(spec, view->collective, SliceOf(*view, slice));
+    }
   }
   if (spec.name == "edge-disjoint-trees" ||
       (spec.name == "spanning-trees" && spec.edge_copies == 1)) {

@@ -10,10 +10,14 @@ namespace {
 // of "rank < payload mod n" over the chips, and the box cut where it wraps.
 class LargerShards {
  public:
-  LargerShards(const Topology& topology, const std::vector<int>& group_axes,
+  LargerShards(const Program& program, const Topology& topology,
                std::int64_t larger_ranks)
-      : topology_(topology) {
+      : topology_(topology), cut_(!program.blocks.empty()) {
     if (larger_ranks == 0) return;
+    for (int a = 0; a < static_cast<int>(topology.axes().size()); ++a) {
+      lengths_.push_back(BlockLength(program, topology, a));
+    }
+    const std::vector<int>& group_axes = program.group_axes;
     std::uint32_t stride = 1;
     for (const GridAxis& axis : topology.axes()) {
       strides_.push_back(stride);
@@ -24,7 +28,8 @@ class LargerShards {
       const Coordinates at = topology.CoordinatesOf(ChipId(id));
       std::int64_t rank = 0;
       for (std::size_t a = group_axes.size(); a-- > 0;) {
-        rank = rank * topology.axes()[group_axes[a]].size + at[group_axes[a]];
+        const int length = lengths_[group_axes[a]];
+        rank = rank * length + at[group_axes[a]] % length;
       }
       if (rank < larger_ranks) sums_[IndexAfter(at)] = 1;
       larger_.push_back(rank < larger_ranks);
@@ -39,8 +44,12 @@ class LargerShards {
 
   std::int64_t Count(const OwnerBox& box, ChipId base) const {
     if (sums_.empty()) return 0;
-    Coordinates lo = topology_.CoordinatesOf(base);
-    return CountFrom(box, lo, 0);
+    const Coordinates at = topology_.CoordinatesOf(base);
+    std::uint32_t first = 0;  // index of the block
+    for (std::size_t a = 0; cut_ && a < strides_.size(); ++a) {
+      first += (at[a] - at[a] % lengths_[a]) * strides_[a];
+    }
+    return CountFrom(box, at, 0, first);
   }
 
   bool Has(ChipId chip) const {
@@ -57,11 +66,12 @@ class LargerShards {
     return index;
   }
 
-  // Inclusion-exclusion axis by axis; `index` collects the corner.
+  // Inclusion-exclusion axis by axis, inside the block; `index` collects the
+  // corner.
   std::int64_t CountFrom(const OwnerBox& box, const Coordinates& base,
-                         std::size_t axis, std::uint32_t index = 0) const {
+                         std::size_t axis, std::uint32_t index) const {
     if (axis == strides_.size()) return sums_[index];
-    const int size = topology_.axes()[axis].size;
+    const int size = lengths_[axis];
     const int lo = ((base[axis] + box.lo[axis]) % size + size) % size;
     const int hi = lo + box.len[axis];
     const auto to = [&](int coordinate) {
@@ -69,10 +79,13 @@ class LargerShards {
                        index + coordinate * strides_[axis]);
     };
     if (hi <= size) return to(hi) - to(lo);
-    return to(size) - to(lo) + to(hi - size);
+    const std::int64_t around = to(size) - to(lo) + to(hi - size);
+    return cut_ ? around - to(0) : around;
   }
 
   const Topology& topology_;
+  bool cut_;                  // into blocks
+  std::vector<int> lengths_;  // of blocks
   std::vector<std::uint32_t> strides_;
   std::vector<std::int64_t> sums_;
   std::vector<bool> larger_;  // by chip; empty: none
@@ -90,9 +103,9 @@ class PatternBytes {
   PatternBytes(const Program& program, const Topology& topology, Bytes payload)
       : program_(program),
         axes_(topology.axes().size()),
-        larger_(topology, program.group_axes,
+        larger_(program, topology,
                 payload.value() % GroupSize(program, topology)),
-        displacer_(topology) {
+        displacer_(topology, program.blocks) {
     const std::int64_t n = GroupSize(program, topology);
     equal_ = payload.value() % n == 0;
     small_ = SubChunkSizes(program.split, SmallShard(program, payload, n));
@@ -187,7 +200,9 @@ int BlocksOf(const Program& program) {
 
 int GroupSize(const Program& program, const Topology& topology) {
   int size = 1;
-  for (const int a : program.group_axes) size *= topology.axes()[a].size;
+  for (const int a : program.group_axes) {
+    size *= BlockLength(program, topology, a);
+  }
   return size;
 }
 
@@ -199,6 +214,7 @@ Schedule Instantiate(const Program& program, const Topology& topology,
   CHECK(sizes.equal() || !FoldsAnything(topology, fold))
       << "folded with unequal shards";
   Schedule schedule;
+  schedule.SetBlocks(program.blocks);
   schedule.Reserve(placement.slots(), 2 * placement.slots());
   for (const ProgramPattern& pattern : program.patterns) {
     if (pattern.is_list()) {
@@ -295,7 +311,9 @@ CollectiveMeaning MeaningOf(const Program& program, const Topology& topology,
   for (int id = 0; id < topology.chips(); ++id) {
     const ChipId chip(id);
     Coordinates at = topology.CoordinatesOf(chip);
-    for (const int a : program.group_axes) at[a] = 0;
+    for (const int a : program.group_axes) {
+      at[a] -= at[a] % BlockLength(program, topology, a);
+    }
     std::uint32_t& group = group_of_first[topology.ChipAt(at).value()];
     if (group == UINT32_MAX) {
       group = static_cast<std::uint32_t>(meaning.groups.size());
@@ -314,7 +332,8 @@ CollectiveMeaning MeaningOf(const Program& program, const Topology& topology,
       if (program.flow.all_contribute) chunk.contributor.reset();
       if (program.flow.all_receive) chunk.receiver.reset();
       if (!program.targets.empty()) {
-        chunk.receiver = topology.Translate(chip, program.targets[q]);
+        chunk.receiver =
+            TranslateInside(chip, program.targets[q], topology, program.blocks);
       }
       meaning.chunks.push_back(chunk);
     }

@@ -8,9 +8,19 @@
 namespace podsim {
 namespace {
 
-std::uint32_t SlotsOf(const ProgramStep& step, const FoldedGrid& grid) {
-  return step.where_axis < 0 ? grid.sites()
-                             : grid.sites() / grid.period(step.where_axis);
+// Sites of a block in a row, of which a tied step has one.
+std::uint32_t LengthOf(const Program& program, const FoldedGrid& grid,
+                       int axis) {
+  return program.blocks.empty()
+             ? grid.period(axis)
+             : std::min(program.blocks[axis], grid.period(axis));
+}
+
+std::uint32_t SlotsOf(const Program& program, const ProgramStep& step,
+                      const FoldedGrid& grid) {
+  return step.where_axis < 0
+             ? grid.sites()
+             : grid.sites() / LengthOf(program, grid, step.where_axis);
 }
 
 }  // namespace
@@ -20,13 +30,15 @@ Placement::Placement(const Program& program, const FoldedGrid& grid)
   std::uint32_t stride = 1;
   for (int a = 0; a < grid.axes(); ++a) {
     strides_.push_back(stride);
+    lengths_.push_back(LengthOf(program, grid, a));
+    CHECK(grid.period(a) % lengths_.back() == 0) << "a block cut by the fold";
     stride *= grid.period(a);
   }
   CHECK(CountSlots(program, grid) < kNoOp) << "more than 2^32 transfers";
   std::uint32_t slot = 0;
   for (const ProgramStep& step : program.steps) {
     first_slot_.push_back(slot);
-    slot += SlotsOf(step, grid);
+    slot += SlotsOf(program, step, grid);
   }
   first_slot_.push_back(slot);
 }
@@ -35,7 +47,7 @@ std::uint32_t Placement::SiteOf(std::uint32_t step, std::uint32_t k) const {
   const ProgramStep& s = program_.steps[step];
   if (s.where_axis < 0) return k;
   const std::uint32_t stride = strides_[s.where_axis];
-  return k / stride * stride * grid_.period(s.where_axis) +
+  return k / stride * stride * lengths_[s.where_axis] +
          s.where_coordinate * stride + k % stride;
 }
 
@@ -74,7 +86,9 @@ void Placement::RouteOf(std::uint32_t step, std::uint32_t site,
 
 std::uint64_t CountSlots(const Program& program, const FoldedGrid& grid) {
   std::uint64_t count = 0;
-  for (const ProgramStep& step : program.steps) count += SlotsOf(step, grid);
+  for (const ProgramStep& step : program.steps) {
+    count += SlotsOf(program, step, grid);
+  }
   return count;
 }
 
@@ -84,7 +98,8 @@ std::uint64_t CountTransfers(const Program& program, const Topology& topology) {
     if (!IsTransfer(step)) continue;
     count += step.where_axis < 0
                  ? topology.chips()
-                 : topology.chips() / topology.axes()[step.where_axis].size;
+                 : topology.chips() /
+                       BlockLength(program, topology, step.where_axis);
   }
   return count;
 }
@@ -104,11 +119,22 @@ bool InvariantAlong(const Program& program, const Topology& topology,
     const bool along =
         (step.kind == StepKind::kHop && step.axis == axis) ||
         (step.kind == StepKind::kFar && program.routes[step.detail][axis] != 0);
+    if (along && IsCut(program, topology, axis)) return false;
     if (along && topology.axes()[axis].ici && !topology.axes()[axis].wrap) {
       return false;
     }
   }
   return true;
+}
+
+std::vector<int> PeriodsOf(const Program& program, const Topology& topology) {
+  std::vector<int> periods;
+  for (int axis = 0; axis < static_cast<int>(topology.axes().size()); ++axis) {
+    periods.push_back(InvariantAlong(program, topology, axis)
+                          ? 1
+                          : BlockLength(program, topology, axis));
+  }
+  return periods;
 }
 
 }  // namespace podsim

@@ -25,7 +25,7 @@ class Placement {
   std::uint32_t SlotOf(std::uint32_t step, std::uint32_t site) const {
     const ProgramStep& s = program_.steps[step];
     if (s.where_axis < 0) return first_slot_[step] + site;
-    if (grid_.CoordinateOf(site, s.where_axis) !=
+    if (site / strides_[s.where_axis] % lengths_[s.where_axis] !=
         static_cast<std::uint32_t>(s.where_coordinate)) {
       return kNoOp;
     }
@@ -69,9 +69,10 @@ class Placement {
                std::vector<Wait>& waits) const;
 
  private:
+  // Without the place inside the block.
   std::uint32_t WithoutAxis(std::uint32_t site, int axis) const {
     const std::uint32_t stride = strides_[axis];
-    return site / (stride * grid_.period(axis)) * stride + site % stride;
+    return site / (stride * lengths_[axis]) * stride + site % stride;
   }
   void AddWait(const Wait& wait, std::vector<Wait>& waits) const;
   std::uint32_t TargetOfRest(const ProgramStep& step, std::uint32_t site,
@@ -80,6 +81,7 @@ class Placement {
   const Program& program_;
   const FoldedGrid& grid_;
   std::vector<std::uint32_t> strides_;
+  std::vector<std::uint32_t> lengths_;  // of blocks, where they do not fold
   std::vector<std::uint32_t> first_slot_;
 };
 
@@ -133,8 +135,12 @@ bool UsesDcn(const Program& program, const Topology& topology);
 
 // Whether translation by one along the axis leaves the program unchanged, so
 // that the axis can fold: no step is tied to a coordinate of it, and it wraps
-// if any step uses its links. All slices are alike.
+// and is not cut into blocks if any step uses its links. All slices are alike.
 bool InvariantAlong(const Program& program, const Topology& topology, int axis);
+
+// The shortest translation along every axis that leaves the program unchanged:
+// one chip, one block, or the whole axis.
+std::vector<int> PeriodsOf(const Program& program, const Topology& topology);
 
 }  // namespace podsim
 

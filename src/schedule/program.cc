@@ -6,6 +6,25 @@
 
 namespace podsim {
 
+bool StaysInBlocks(const Program& program, const ProgramStep& step,
+                   const Topology& topology) {
+  if (!IsTransfer(step)) return true;
+  const int axes = static_cast<int>(topology.axes().size());
+  for (int axis = 0; axis < axes; ++axis) {
+    if (!IsCut(program, topology, axis)) continue;
+    if (step.kind == StepKind::kFar) {
+      if (program.routes[step.detail][axis] != 0) return false;
+    } else if (step.axis == axis) {
+      const int last = BlockLength(program, topology, axis) - 1;
+      if (step.where_axis != axis ||
+          step.where_coordinate == (step.sign == Sign::kPlus ? last : 0)) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
 ProgramBuilder::ProgramBuilder(ChunkSplit split, ChunkFlow flow,
                                std::vector<int> group_axes,
                                std::vector<Coordinates> targets) {

@@ -109,8 +109,8 @@ inline bool IsTransfer(const ProgramStep& step) {
 }
 
 // A collective as the steps of one chip, in coordinates relative to that chip.
-// Groups are the sub-grids spanned by `group_axes`, all at once; the owner of
-// shard i of a group is its rank i (increasing chip id).
+// Groups are the sub-grids spanned by `group_axes`, all at once, or blocks of
+// them; the owner of shard i of a group is its rank i (increasing chip id).
 struct Program {
   std::vector<ProgramStep> steps;
   std::vector<ProgramPattern> patterns;
@@ -125,7 +125,29 @@ struct Program {
   // Not empty: an all-to-all. Every chip owns split.parts blocks of S/n; where
   // their sub-chunks are due, as displacements.
   std::vector<Coordinates> targets;
+  // Not empty: chips in a row, by axis, that one block has; they divide the
+  // sizes. Owners, targets and coordinates of Where are then those inside the
+  // block of a chip, displacements go around in it, and groups are the parts of
+  // sub-grids inside one block. Of a plain slice only; links are those of the
+  // slice, but none between two blocks is used (StaysInBlocks).
+  std::vector<int> blocks = {};
 };
+
+// Chips in a row that displacements along the axis go around in.
+inline int BlockLength(const Program& program, const Topology& topology,
+                       int axis) {
+  return program.blocks.empty() ? topology.axes()[axis].size
+                                : program.blocks[axis];
+}
+
+// Whether the axis has several blocks.
+inline bool IsCut(const Program& program, const Topology& topology, int axis) {
+  return BlockLength(program, topology, axis) < topology.axes()[axis].size;
+}
+
+// Whether the step sends nothing from block to block.
+bool StaysInBlocks(const Program& program, const ProgramStep& step,
+                   const Topology& topology);
 
 // Builds a Program step by step. A lane is FIFO per chip: a step also waits for
 // the previous step of its lane on the same chip. The steps of one lane are all

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/ids.h"
@@ -75,6 +76,9 @@ class Schedule {
   PatternId AddRuns(std::span<const ChunkRun> runs);
   PatternId AddItems(std::span<const ChunkItem> items);
   void Reserve(std::uint64_t ops, std::uint64_t waits);
+  // Program::blocks, which boxes and items go around in.
+  void SetBlocks(std::vector<int> blocks) { blocks_ = std::move(blocks); }
+  const std::vector<int>& blocks() const { return blocks_; }
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(ops_.size()); }
   std::uint32_t transfers() const { return transfers_; }
@@ -151,6 +155,7 @@ class Schedule {
   std::vector<SchedulePattern> patterns_;
   std::vector<ChunkRun> runs_;
   std::vector<ChunkItem> items_;
+  std::vector<int> blocks_;
   std::vector<std::uint32_t> hops_;  // of op, only when some route is longer
   std::vector<LinkId> routes_;
   std::vector<Seconds> durations_;
@@ -196,29 +201,43 @@ void ForEachRun(const Schedule& schedule, ChunkSet set,
                 const Topology& topology, std::uint32_t sub_chunks_per_owner,
                 Visit visit);
 
-// Calls visit(ChipId) for the owners of a box around `base`.
-template <class Visit>
-void ForEachOwner(const OwnerBox& box, ChipId base, const Topology& topology,
-                  Visit visit) {
+// `kCut`: whether there are blocks.
+template <bool kCut, class Visit>
+void ForEachOwnerOf(const OwnerBox& box, ChipId base, const Topology& topology,
+                    std::span<const int> blocks, Visit visit) {
   const Coordinates at = topology.CoordinatesOf(base);
   const auto& axes = topology.axes();
   // From the last axis to the first; `chip` collects the coordinates.
   const auto walk = [&](const auto& self, std::size_t axis,
                         std::uint32_t chip) -> void {
     const int size = axes[axis].size;
-    int owner = (at[axis] + box.lo[axis]) % size;
-    if (owner < 0) owner += size;
+    const int length = kCut ? blocks[axis] : size;
+    const int first = kCut ? at[axis] - at[axis] % length : 0;  // of the block
+    int owner = (at[axis] + box.lo[axis]) % length;
+    if (owner < 0) owner += length;
     for (int k = 0; k < box.len[axis]; ++k) {
-      const std::uint32_t next = chip * size + owner;
+      const std::uint32_t next = chip * size + first + owner;
       if (axis == 0) {
         visit(ChipId(next));
       } else {
         self(self, axis - 1, next);
       }
-      if (++owner == size) owner = 0;
+      if (++owner == length) owner = 0;
     }
   };
   walk(walk, axes.size() - 1, 0);
+}
+
+// Calls visit(ChipId) for the owners of a box around `base`, cyclically inside
+// its block if there are blocks (Program::blocks).
+template <class Visit>
+void ForEachOwner(const OwnerBox& box, ChipId base, const Topology& topology,
+                  std::span<const int> blocks, Visit visit) {
+  if (blocks.empty()) {
+    ForEachOwnerOf<false>(box, base, topology, blocks, visit);
+  } else {
+    ForEachOwnerOf<true>(box, base, topology, blocks, visit);
+  }
 }
 
 template <class Visit>
@@ -227,7 +246,7 @@ void ForEachRun(const Schedule& schedule, ChunkSet set,
                 Visit visit) {
   const SchedulePattern& pattern = schedule.patterns()[set.pattern.value()];
   if (pattern.relative) {
-    Displacer displacer(topology);
+    Displacer displacer(topology, schedule.blocks());
     displacer.MoveTo(set.base);
     for (const ChunkItem& item : schedule.items(pattern)) {
       const ChipId owner = displacer.At(item.owner);
@@ -241,10 +260,11 @@ void ForEachRun(const Schedule& schedule, ChunkSet set,
     }
     return;
   }
-  ForEachOwner(pattern.owners, set.base, topology, [&](ChipId owner) {
-    visit(owner.value() * sub_chunks_per_owner + pattern.first_sub_chunk,
-          pattern.sub_chunks);
-  });
+  ForEachOwner(
+      pattern.owners, set.base, topology, schedule.blocks(), [&](ChipId owner) {
+        visit(owner.value() * sub_chunks_per_owner + pattern.first_sub_chunk,
+              pattern.sub_chunks);
+      });
 }
 
 }  // namespace podsim

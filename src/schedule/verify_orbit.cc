@@ -50,11 +50,11 @@ class OrbitReplay {
       : program_(program),
         topology_(topology),
         group_size_(GroupSize(program, topology)),
-        invariant_(InvariantAxes(program, topology)),
+        periods_(PeriodsOf(program, topology)),
         grid_(topology, NoFold(topology)),
         placement_(program, grid_),
         order_(placement_),
-        displacer_(topology),
+        displacer_(topology, program.blocks),
         memo_(program.steps.size(), OneClass() ? 1 : topology.chips()) {
     sent_of_.resize(program.split.sub_chunks());
     for (std::uint32_t id = 0; id < program.steps.size(); ++id) {
@@ -108,34 +108,25 @@ class OrbitReplay {
     }
   }
 
-  static std::vector<bool> InvariantAxes(const Program& program,
-                                         const Topology& topology) {
-    std::vector<bool> invariant;
-    for (std::size_t a = 0; a < topology.axes().size(); ++a) {
-      invariant.push_back(
-          InvariantAlong(program, topology, static_cast<int>(a)));
-    }
-    return invariant;
-  }
-
   bool OneClass() const {
-    return std::find(invariant_.begin(), invariant_.end(), false) ==
-           invariant_.end();
+    return std::all_of(periods_.begin(), periods_.end(),
+                       [](int period) { return period == 1; });
   }
 
-  // The chip that translations along invariant axes map `chip` onto.
+  // The chip that translations by whole periods map `chip` onto.
   std::uint32_t ClassOf(std::uint32_t chip) const {
     if (one_class_) return 0;
     Coordinates at = topology_.CoordinatesOf(ChipId(chip));
-    for (std::size_t a = 0; a < invariant_.size(); ++a) {
-      if (invariant_[a]) at[a] = 0;
-    }
+    for (std::size_t a = 0; a < periods_.size(); ++a) at[a] %= periods_[a];
     return topology_.ChipAt(at).value();
   }
 
   void CheckStructure() {
     for (std::uint32_t id = 0; id < program_.steps.size(); ++id) {
       const ProgramStep& step = program_.steps[id];
+      if (!StaysInBlocks(program_, step, topology_)) {
+        violations_.Add("step " + std::to_string(id) + " leaves its block");
+      }
       if (!IsTransfer(step) || StaysOnWraps(step)) continue;
       for (std::uint32_t k = 0; k < placement_.SitesOf(id); ++k) {
         const std::uint32_t site = placement_.SiteOf(id, k);
@@ -175,7 +166,7 @@ class OrbitReplay {
     displacer_.MoveTo(owner);
     const OwnerBox group = GroupBox();
     if (program_.flow.all_contribute) {
-      ForEachOwner(group, owner, topology_, [&](ChipId chip) {
+      ForEachOwner(group, owner, topology_, program_.blocks, [&](ChipId chip) {
         CellAt(chip.value()).value = Contribution(chip);
       });
     } else {
@@ -197,7 +188,8 @@ class OrbitReplay {
     int rank = 0;
     for (std::size_t k = program_.group_axes.size(); k-- > 0;) {
       const int axis = program_.group_axes[k];
-      rank = rank * topology_.axes()[axis].size + at[axis];
+      const int length = BlockLength(program_, topology_, axis);
+      rank = rank * length + at[axis] % length;
     }
     return {1, std::uint64_t{1} << rank, 0};
   }
@@ -210,7 +202,7 @@ class OrbitReplay {
   OwnerBox GroupBox() const {
     OwnerBox box;
     for (const int a : program_.group_axes) {
-      box.len[a] = topology_.axes()[a].size;
+      box.len[a] = BlockLength(program_, topology_, a);
     }
     return box;
   }
@@ -252,7 +244,7 @@ class OrbitReplay {
     for (int a = 0; a < kMaxAxes; ++a) {
       senders.lo[a] = -(senders.lo[a] + senders.len[a] - 1);
     }
-    ForEachOwner(senders, owner, topology_, visit);
+    ForEachOwner(senders, owner, topology_, program_.blocks, visit);
   }
 
   // Where a compute waits for all that wrote a cell, later accesses need only
@@ -413,7 +405,7 @@ class OrbitReplay {
   void SetFull(ChipId owner) {
     full_ = program_.flow.all_contribute ? Fingerprint{} : Contribution(owner);
     if (!program_.flow.all_contribute) return;
-    ForEachOwner(GroupBox(), owner, topology_,
+    ForEachOwner(GroupBox(), owner, topology_, program_.blocks,
                  [&](ChipId chip) { full_ += Contribution(chip); });
   }
 
@@ -428,18 +420,19 @@ class OrbitReplay {
                       std::to_string(full_.count));
     };
     if (!program_.targets.empty()) {
-      check(topology_.Translate(owner, program_.targets[q]));
+      check(TranslateInside(owner, program_.targets[q], topology_,
+                            program_.blocks));
     } else if (!program_.flow.all_receive) {
       check(owner);
     } else {
-      ForEachOwner(group, owner, topology_, check);
+      ForEachOwner(group, owner, topology_, program_.blocks, check);
     }
   }
 
   const Program& program_;
   const Topology& topology_;
   std::uint32_t group_size_;
-  std::vector<bool> invariant_;  // by axis
+  std::vector<int> periods_;  // by axis
   bool one_class_ = false;
   FoldedGrid grid_;
   Placement placement_;
@@ -466,11 +459,7 @@ Violations VerifyOrbit(const Program& program, const Topology& topology) {
 
 std::uint64_t OrbitClasses(const Program& program, const Topology& topology) {
   std::uint64_t classes = 1;
-  for (std::size_t a = 0; a < topology.axes().size(); ++a) {
-    if (!InvariantAlong(program, topology, static_cast<int>(a))) {
-      classes *= topology.axes()[a].size;
-    }
-  }
+  for (const int period : PeriodsOf(program, topology)) classes *= period;
   return classes;
 }
 
@@ -482,9 +471,10 @@ std::uint64_t OrbitCost(const Program& program, const Topology& topology) {
     std::uint64_t volume = 1;
     for (const int len : pattern.owners.len) volume *= len;
     if (pattern.is_list()) volume = pattern.end_item - pattern.first_item;
-    accesses += step.where_axis < 0
-                    ? volume
-                    : volume / topology.axes()[step.where_axis].size + 1;
+    accesses +=
+        step.where_axis < 0
+            ? volume
+            : volume / BlockLength(program, topology, step.where_axis) + 1;
   }
   return OrbitClasses(program, topology) * accesses;
 }

@@ -23,12 +23,7 @@ bool HostsFold(const Fold& fold, const Topology& topology) {
 }  // namespace
 
 std::optional<Fold> FoldOf(const Program& program, const Topology& topology) {
-  Fold fold = NoFold(topology);
-  for (std::size_t a = 0; a < topology.axes().size(); ++a) {
-    if (InvariantAlong(program, topology, static_cast<int>(a))) {
-      fold.periods[a] = 1;
-    }
-  }
+  const Fold fold{PeriodsOf(program, topology)};
   if (!topology.uniform() || !FoldsAnything(topology, fold)) {
     return std::nullopt;
   }

@@ -8,8 +8,8 @@
 
 namespace podsim {
 
-// The axes that translations of the program leave alone, folded; nullopt if the
-// links differ or nothing folds.
+// Folded as far as translations leave the program alone: to one chip along an
+// axis, or one block. nullopt if the links differ or nothing folds.
 std::optional<Fold> FoldOf(const Program& program, const Topology& topology);
 
 // The payload of a lowered program, up to the next that its ranks divide.

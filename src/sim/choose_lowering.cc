@@ -95,7 +95,7 @@ std::optional<double> EstimateTime(const LoweringSpec& spec,
     return std::nullopt;
   }
   const LoweringSpec resolved = Resolve(spec, collective, slice);
-  return row->at_least(collective, slice, resolved).value() +
+  return AtLeast(resolved, collective, slice).value() +
          slice.parameters.collective_launch.value();
 }
 
@@ -108,7 +108,7 @@ bool CannotWin(const LoweringSpec& spec, const Collective& collective,
     return false;
   }
   const LoweringSpec resolved = Resolve(spec, collective, slice);
-  return row->at_least(collective, slice, resolved).value() +
+  return AtLeast(resolved, collective, slice).value() +
              slice.parameters.collective_launch.value() >=
          *best * (1 - kLeastGain);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <string>
 
 #include "collective/groups.h"
@@ -54,7 +55,7 @@ LoweredStep LowerStep(const Workload& workload, const SimOptions& options) {
     if (!choice.fold) return step;
     step.payload[k] = choice.payload;
     for (std::size_t a = 0; a < periods.size(); ++a) {
-      periods[a] = std::max(periods[a], choice.fold->periods[a]);
+      periods[a] = std::lcm(periods[a], choice.fold->periods[a]);
     }
   }
   if (!topology.uniform() || !topology.dated().empty()) return step;

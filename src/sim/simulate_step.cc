@@ -207,10 +207,14 @@ class StepSimulation {
           join(sites);
         }
       } else {
+        // What folds is a program.
+        const Program& program = *step_.lowered[step_.first_alike[k]]->program;
         std::map<Coordinates, std::vector<std::uint32_t>> by_origin;
         for (std::uint32_t site = 0; site < grid.sites(); ++site) {
           Coordinates at = grid.CoordinatesOf(site);
-          for (const int axis : collective->axes) at[axis] = 0;
+          for (const int axis : program.group_axes) {
+            at[axis] -= at[axis] % BlockLength(program, slice_.topology, axis);
+          }
           by_origin[at].push_back(site);
         }
         for (const auto& [origin, sites] : by_origin) join(sites);

@@ -57,6 +57,33 @@ TEST_CASE("lists that are the lines of an axis are that axis", "[cli]") {
   CHECK(lists == axes);
 }
 
+TEST_CASE("halves of a ring are lines of their own", "[cli]") {
+  // 3 steps of 1 us and 25 kB over 100 GB/s.
+  const ordered_json point = Point(
+      "collective all-gather --slice ideal:8 --bytes 100kB --groups f.json "
+      "--lowering line",
+      "[[4, 5, 6, 7], [0, 1, 2, 3]]");
+  CHECK(point["time_s"].get<double>() == Approx(3 * 1.25 * kMicro));
+  CHECK(point["closed_form_s"].get<double>() == Approx(3 * 1.25 * kMicro));
+  CHECK(point["fold"] == ordered_json::array({4}));
+  CHECK(point["group_size"] == 4);
+}
+
+TEST_CASE("a schedule on blocks is written and proved again", "[cli]") {
+  const TemporaryFolder folder;
+  folder.Write("f.json",
+               "[[0, 1, 2, 3, 4, 5, 6, 7], [8, 9, 10, 11, 12, 13, "
+               "14, 15]]");
+  const Outcome written = Podsim(
+      Words("lower all-reduce --slice ideal:4x4 --bytes 1001B --groups f.json "
+            "--lowering bucket-rotated:batches=2 -o s.json"),
+      folder.path());
+  REQUIRE(written.status == 0);
+  const Outcome proved = Podsim(Words("verify s.json"), folder.path());
+  CAPTURE(proved.out, proved.err);
+  CHECK(proved.status == 0);
+}
+
 TEST_CASE("a shift sends everyone's payload on", "[cli]") {
   // By 1: one hop, 1 + 1 us. By -1 the same.
   for (const char* by : {"1", "-1"}) {

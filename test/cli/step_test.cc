@@ -46,6 +46,38 @@ std::string Sum(const std::string& id, const std::string& kind,
 constexpr char kOneMicrosecond[] =
     R"("parameters": {"ici.hop_latency": "1us"}, )";
 
+TEST_CASE("blocks of several lengths fold to what all of them divide",
+          "[cli]") {
+  // Lines of n chips: (n - 1)(1 us + 120 kB / (n 100 GB/s)).
+  const std::string four =
+      R"({"id": "a", "collective": "all-gather", "bytes": "120kB",
+          "lowering": "line", "groups": [[0, 1, 2, 3], [4, 5, 6, 7],
+          [8, 9, 10, 11], [12, 13, 14, 15], [16, 17, 18, 19],
+          [20, 21, 22, 23]]}, )";
+  const std::string six =
+      R"({"id": "b", "collective": "all-gather", "bytes": "120kB",
+          "lowering": "line", "groups": [[0, 1, 2, 3, 4, 5],
+          [6, 7, 8, 9, 10, 11], [12, 13, 14, 15, 16, 17],
+          [18, 19, 20, 21, 22, 23]]})";
+  const double seconds = (3 * 1.3 + 5 * 1.2) * kMicro;
+  const ordered_json folded = Step("ideal:24", four + six, kOneMicrosecond);
+  CHECK(folded["fold"] == ordered_json::array({12}));
+  CheckSeconds(folded["makespan_s"], seconds);
+  CheckSeconds(
+      Step("ideal:24", four + six, kOneMicrosecond, "--fold off")["makespan_s"],
+      seconds);
+}
+
+TEST_CASE("a mesh axis over blocks takes lines inside them", "[cli]") {
+  // x:4 of a ring of 8: as the blocks of 4 above.
+  const ordered_json step =
+      Step("ideal:8", Sum("a", "all-gather", "120kB", "m", "line"),
+           std::string(kOneMicrosecond) +
+               R"("mesh": [{"name": "m", "size": 4, "on": ["x:4"]}], )");
+  CHECK(step["fold"] == ordered_json::array({4}));
+  CheckSeconds(step["makespan_s"], 3 * 1.3 * kMicro);
+}
+
 TEST_CASE("a step takes the sum of its computes and closed forms", "[cli]") {
   // ideal: 100 GB/s; alpha 1us. Rings of n = 4:
   //   all-gather of 4 MB:  (n-1)(alpha + S/(nB))  = 3 (1 + 10) us  =  33 us

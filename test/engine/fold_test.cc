@@ -8,8 +8,8 @@
 namespace podsim {
 namespace {
 
-// Every choice of period 1, 2 or the whole axis that folds something; whole on
-// axes along which the program differs.
+// Every choice of period 1, 2 or the whole axis that folds something; on axes
+// along which the program differs whole, or some blocks.
 std::vector<Fold> FoldsOf(const Program& program, const Topology& topology) {
   std::vector<Fold> folds = {{}};
   for (std::size_t a = 0; a < topology.axes().size(); ++a) {
@@ -18,6 +18,11 @@ std::vector<Fold> FoldsOf(const Program& program, const Topology& topology) {
     if (InvariantAlong(program, topology, static_cast<int>(a))) {
       if (size > 2 && size % 2 == 0) periods.push_back(2);
       if (size > 1) periods.push_back(1);
+    } else if (IsCut(program, topology, static_cast<int>(a))) {
+      const int block = BlockLength(program, topology, static_cast<int>(a));
+      for (int period = block; period < size; period += block) {
+        if (size % period == 0) periods.push_back(period);
+      }
     }
     std::vector<Fold> more;
     for (const Fold& fold : folds) {
@@ -66,8 +71,7 @@ void CompareDates(const Slice& slice, const Program& program, Bytes payload,
 
 // Compares all folds; returns how many.
 int CompareFolds(const Slice& slice, const LoweringSpec& spec,
-                 CollectiveKind kind, const std::vector<int>& axes) {
-  Collective collective{.kind = kind, .payload = Bytes(0), .axes = axes};
+                 Collective collective) {
   if (WhyNot(spec, collective, slice.topology)) return 0;
   const Program program = Lower(spec, collective, slice.topology);
   if (program.steps.empty()) return 0;
@@ -82,12 +86,19 @@ int CompareFolds(const Slice& slice, const LoweringSpec& spec,
   REQUIRE(all.slots() == schedule.size());
   int folds = 0;
   for (const Fold& fold : FoldsOf(program, slice.topology)) {
-    CAPTURE(slice.spec, ToText(spec, collective, slice.topology), ToText(kind),
-            axes, fold.periods);
+    CAPTURE(slice.spec, ToText(spec, collective, slice.topology),
+            ToText(collective.kind), collective.axes, collective.groups.size(),
+            fold.periods);
     CompareDates(slice, program, collective.payload, fold, unfolded, all);
     ++folds;
   }
   return folds;
+}
+
+int CompareFolds(const Slice& slice, const LoweringSpec& spec,
+                 CollectiveKind kind, const std::vector<int>& axes) {
+  return CompareFolds(slice, spec,
+                      {.kind = kind, .payload = Bytes(0), .axes = axes});
 }
 
 std::vector<LoweringSpec> AllSpecs() {
@@ -131,6 +142,39 @@ TEST_CASE("folded equals unfolded, op by op", "[engine][property]") {
     }
   }
   CHECK(folds > 5000);
+}
+
+// So many consecutive chips each.
+std::vector<std::vector<ChipId>> RowsOf(int length, const Topology& topology) {
+  std::vector<std::vector<ChipId>> groups;
+  for (int id = 0; id < topology.chips(); ++id) {
+    if (id % length == 0) groups.emplace_back();
+    groups.back().emplace_back(id);
+  }
+  return groups;
+}
+
+TEST_CASE("folded blocks equal unfolded ones, op by op", "[engine][property]") {
+  struct Row {
+    Shape shape;
+    std::vector<bool> wrap;
+    int length;  // consecutive chip ids
+  };
+  const std::vector<Row> rows = {
+      {{8}, {true}, 2},           {{12}, {false}, 3},
+      {{6, 4}, {true, true}, 3},  {{4, 4}, {true, false}, 8},
+      {{4, 6}, {true, true}, 12}, {{4, 3, 8}, {true, true, true}, 24}};
+  int folds = 0;
+  for (const Row& row : rows) {
+    const Slice slice = MakeGridOf(row.shape, row.wrap, kRates);
+    for (const LoweringSpec& spec : AllSpecs()) {
+      for (const CollectiveKind kind : kLoweredKinds) {
+        folds += CompareFolds(
+            slice, spec, OnLists(kind, 0, RowsOf(row.length, slice.topology)));
+      }
+    }
+  }
+  CHECK(folds > 300);
 }
 
 TEST_CASE("folded direct messages equal unfolded ones, op by op",
