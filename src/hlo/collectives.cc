@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "base/check.h"
+#include "base/error.h"
+#include "base/text.h"
 #include "hlo/attributes.h"
 #include "hlo/opcodes.h"
 
@@ -31,6 +34,8 @@ std::optional<HloCollectiveKind> KindNamed(std::string_view name) {
   }
   return std::nullopt;
 }
+
+bool IsNegative(std::int64_t value) { return value < 0; }
 
 bool IsPointToPoint(HloCollectiveKind kind) {
   return kind == HloCollectiveKind::kSend || kind == HloCollectiveKind::kRecv;
@@ -70,7 +75,7 @@ class Describer {
   Bytes OperandBytes(std::size_t first, std::size_t end) const {
     Bytes bytes;
     for (std::size_t k = first; k < std::min(end, at_.operands.size()); ++k) {
-      bytes += LogicalBytes(ShapeOf(in_, at_.operands[k]));
+      bytes = SaturatingAdd(bytes, LogicalBytes(ShapeOf(in_, at_.operands[k])));
     }
     return bytes;
   }
@@ -98,8 +103,13 @@ class Describer {
       const std::size_t end = std::min(sizes->find('}', at), sizes->size());
       const auto lengths =
           ParseIntegerList("{" + sizes->substr(at, end - at) + "}");
-      if (!lengths) return std::nullopt;
-      bytes += LogicalBytes(ArrayShape(array->type, *lengths));
+      if (!lengths || std::ranges::any_of(*lengths, IsNegative)) {
+        throw InputError(WhereIs(module_, at_),
+                         "slice_sizes=" + Shortened(*sizes, 60) +
+                             ": expected sizes such as {{2,128}}");
+      }
+      bytes =
+          SaturatingAdd(bytes, LogicalBytes(ArrayShape(array->type, *lengths)));
       at = end;
     }
     return bytes;
@@ -182,28 +192,56 @@ class Describer {
   HloCollective described_;
 };
 
+// Fusions and async wrappers hold few: a short text could name a huge number of
+// them by fusions that call the same fusion twice.
+constexpr std::size_t kMaxInside = 1024;
+constexpr std::size_t kMaxIdsInside = std::size_t{1} << 20;
+
 // The collectives inside a called computation, of its fusions as well.
-std::vector<HloCollective> Inside(const HloModule& module,
-                                  const DeviceCounts& devices,
-                                  int computation) {
-  std::vector<HloCollective> found;
-  const HloComputation& in = module.computations[computation];
-  for (std::size_t i = 0; i < in.instructions.size(); ++i) {
-    const HloInstruction& at = in.instructions[i];
-    if (const auto kind = CollectiveKindOf(at.opcode)) {
-      found.push_back(
-          Describer(module, devices, computation, static_cast<int>(i), *kind)
-              .Describe());
-    } else if (at.opcode == "fusion") {
-      const auto callee = FindCall(at, HloCallRole::kCalls);
-      if (!callee) continue;
-      for (HloCollective& inner : Inside(module, devices, *callee)) {
-        found.push_back(std::move(inner));
+class InsideReader {
+ public:
+  InsideReader(const HloModule& module, const DeviceCounts& devices)
+      : module_(module), devices_(devices) {}
+
+  void Read(int computation) {
+    if (without_.contains(computation)) return;
+    const std::size_t before = found_.size();
+    const HloComputation& in = module_.computations[computation];
+    for (std::size_t i = 0; i < in.instructions.size(); ++i) {
+      const HloInstruction& at = in.instructions[i];
+      if (const auto kind = CollectiveKindOf(at.opcode)) {
+        Add(computation, static_cast<int>(i), *kind);
+      } else if (at.opcode == "fusion") {
+        const auto callee = FindCall(at, HloCallRole::kCalls);
+        if (callee) Read(*callee);
       }
     }
+    if (found_.size() == before) without_.insert(computation);
   }
-  return found;
-}
+
+  std::vector<HloCollective> Take() { return std::move(found_); }
+
+ private:
+  void Add(int computation, int instruction, HloCollectiveKind kind) {
+    found_.push_back(
+        Describer(module_, devices_, computation, instruction, kind)
+            .Describe());
+    ids_ += 2 * found_.back().pairs.size();
+    for (const auto& group : found_.back().groups) ids_ += group.size();
+    if (found_.size() <= kMaxInside && ids_ <= kMaxIdsInside) return;
+    const HloComputation& in = module_.computations[computation];
+    throw InputError(WhereIs(module_, in.instructions[instruction]),
+                     "one fusion or async-start holds more than 1024 "
+                     "collectives, or more than 1048576 devices in their "
+                     "groups");
+  }
+
+  const HloModule& module_;
+  const DeviceCounts& devices_;
+  std::vector<HloCollective> found_;
+  std::size_t ids_ = 0;
+  std::set<int> without_;  // computations that hold none
+};
 
 // Whether a computation returns a slice of this instruction's result alone.
 bool ReturnsSliceOf(const HloComputation& in, int instruction) {
@@ -237,10 +275,11 @@ void MakeReduceScatter(const HloModule& module, const HloInstruction& fusion,
 }
 
 // The start that a done or update belongs to: its operand, through updates and
-// what only passes it on.
+// what only passes it on, a limited number of steps.
 std::optional<int> StartOf(const HloComputation& in, int instruction) {
+  constexpr int kMaxSteps = 1000;
   int at = instruction;
-  for (;;) {
+  for (int steps = 0; steps < kMaxSteps; ++steps) {
     const HloInstruction& step = in.instructions[at];
     if (step.operands.empty()) return std::nullopt;
     at = step.operands[0].instruction;
@@ -252,8 +291,9 @@ std::optional<int> StartOf(const HloComputation& in, int instruction) {
     const bool passes = WithoutSuffix(before.opcode, "-update").has_value() ||
                         before.opcode == "get-tuple-element" ||
                         before.opcode == "copy" || before.opcode == "bitcast";
-    if (!passes) return std::nullopt;
+    if (!passes) break;
   }
+  return std::nullopt;
 }
 
 // A done or update of what `base` names ("all-gather", "async", "send").
@@ -323,7 +363,9 @@ std::optional<HloCommunication> FindCommunication(const HloModule& module,
   if (at.opcode != "fusion" && at.opcode != "async-start") return std::nullopt;
   const auto callee = FindCall(at, HloCallRole::kCalls);
   if (!callee) return std::nullopt;
-  found.collectives = Inside(module, devices, *callee);
+  InsideReader inside(module, devices);
+  inside.Read(*callee);
+  found.collectives = inside.Take();
   if (found.collectives.empty()) return std::nullopt;
   found.in_fusion = at.opcode == "fusion";
   found.form = found.in_fusion ? HloCommForm::kSync : HloCommForm::kStart;
