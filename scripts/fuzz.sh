@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # scripts/fuzz.sh SECONDS [NAME..]: builds each test/fuzz/NAME_fuzz.cc with clang's
 # libFuzzer, ASan and UBSan, and runs it for SECONDS. Fails at the first input that
-# crashes, hangs, leaks or takes over 2 GB; the input is kept in build/fuzz/NAME/.
+# crashes, takes a minute, leaks or takes over 2 GB; the input is kept in build/fuzz/NAME/.
 # Seeds: workloads/FORMAT/ and, where PODSIM_CORPUS is set, its folder FORMAT/; of
 # hlo_workload the FORMAT is hlo. What was learned is kept in build/fuzz/NAME/corpus/
 # for the next run.
@@ -99,7 +99,7 @@ run() {
   fi
   mkdir -p "$folder/corpus"
   if "$folder/fuzz" "$folder/corpus" "${seeds[@]}" "${options[@]}" \
-    "-max_total_time=$seconds" -rss_limit_mb=2048 -timeout=20 -max_len=32768 \
+    "-max_total_time=$seconds" -rss_limit_mb=2048 -timeout=60 -max_len=32768 \
     -print_final_stats=1 "-artifact_prefix=$folder/" >"$folder/log" 2>&1; then
     grep -E '^(Done|stat::)' "$folder/log"
     return 0

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
+#include <map>
 
 #include "base/check.h"
 #include "base/error.h"
@@ -194,53 +194,82 @@ class Describer {
 
 // Fusions and async wrappers hold few: a short text could name a huge number of
 // them by fusions that call the same fusion twice.
-constexpr std::size_t kMaxInside = 1024;
+constexpr std::size_t kMaxInside = 128;
 constexpr std::size_t kMaxIdsInside = std::size_t{1} << 20;
 
-// The collectives inside a called computation, of its fusions as well.
+// The collectives inside a called computation, of its fusions as well. Throws
+// InputError at `caller` for too many.
 class InsideReader {
  public:
-  InsideReader(const HloModule& module, const DeviceCounts& devices)
-      : module_(module), devices_(devices) {}
+  InsideReader(const HloModule& module, const DeviceCounts& devices,
+               const HloInstruction& caller)
+      : module_(module), devices_(devices), caller_(caller) {}
 
-  void Read(int computation) {
-    if (without_.contains(computation)) return;
-    const std::size_t before = found_.size();
+  std::vector<HloCollective> Read(int computation) {
+    if (CountIn(computation) > kMaxInside) {
+      Fail("more than 128 collectives in one " + caller_.opcode);
+    }
+    Add(computation);
+    return std::move(found_);
+  }
+
+ private:
+  [[noreturn]] void Fail(const std::string& what) const {
+    throw InputError(WhereIs(module_, caller_), what);
+  }
+
+  // At most kMaxInside + 1. Recursive: kMaxHloCallLevels at most.
+  std::size_t CountIn(int computation) {
+    const auto known = counts_.find(computation);
+    if (known != counts_.end()) return known->second;
+    std::size_t count = 0;
+    for (const HloInstruction& at :
+         module_.computations[computation].instructions) {
+      if (CollectiveKindOf(at.opcode)) {
+        ++count;
+      } else if (const auto callee = FusedBy(at)) {
+        count += CountIn(*callee);
+      }
+      if (count > kMaxInside) break;
+    }
+    return counts_[computation] = std::min(count, kMaxInside + 1);
+  }
+
+  void Add(int computation) {
+    if (counts_[computation] == 0) return;
     const HloComputation& in = module_.computations[computation];
     for (std::size_t i = 0; i < in.instructions.size(); ++i) {
       const HloInstruction& at = in.instructions[i];
       if (const auto kind = CollectiveKindOf(at.opcode)) {
-        Add(computation, static_cast<int>(i), *kind);
-      } else if (at.opcode == "fusion") {
-        const auto callee = FindCall(at, HloCallRole::kCalls);
-        if (callee) Read(*callee);
+        AddOne(computation, static_cast<int>(i), *kind);
+      } else if (const auto callee = FusedBy(at)) {
+        Add(*callee);
       }
     }
-    if (found_.size() == before) without_.insert(computation);
   }
 
-  std::vector<HloCollective> Take() { return std::move(found_); }
-
- private:
-  void Add(int computation, int instruction, HloCollectiveKind kind) {
+  void AddOne(int computation, int instruction, HloCollectiveKind kind) {
     found_.push_back(
         Describer(module_, devices_, computation, instruction, kind)
             .Describe());
     ids_ += 2 * found_.back().pairs.size();
     for (const auto& group : found_.back().groups) ids_ += group.size();
-    if (found_.size() <= kMaxInside && ids_ <= kMaxIdsInside) return;
-    const HloComputation& in = module_.computations[computation];
-    throw InputError(WhereIs(module_, in.instructions[instruction]),
-                     "one fusion or async-start holds more than 1024 "
-                     "collectives, or more than 1048576 devices in their "
-                     "groups");
+    if (ids_ > kMaxIdsInside) {
+      Fail("more than 1048576 devices in the groups of one " + caller_.opcode);
+    }
+  }
+
+  static std::optional<int> FusedBy(const HloInstruction& at) {
+    if (at.opcode != "fusion") return std::nullopt;
+    return FindCall(at, HloCallRole::kCalls);
   }
 
   const HloModule& module_;
   const DeviceCounts& devices_;
+  const HloInstruction& caller_;
   std::vector<HloCollective> found_;
   std::size_t ids_ = 0;
-  std::set<int> without_;  // computations that hold none
+  std::map<int, std::size_t> counts_;  // by computation
 };
 
 // Whether a computation returns a slice of this instruction's result alone.
@@ -363,9 +392,7 @@ std::optional<HloCommunication> FindCommunication(const HloModule& module,
   if (at.opcode != "fusion" && at.opcode != "async-start") return std::nullopt;
   const auto callee = FindCall(at, HloCallRole::kCalls);
   if (!callee) return std::nullopt;
-  InsideReader inside(module, devices);
-  inside.Read(*callee);
-  found.collectives = inside.Take();
+  found.collectives = InsideReader(module, devices, at).Read(*callee);
   if (found.collectives.empty()) return std::nullopt;
   found.in_fusion = at.opcode == "fusion";
   found.form = found.in_fusion ? HloCommForm::kSync : HloCommForm::kStart;
