@@ -144,17 +144,12 @@ Bytes FusionBytes(const HloComputation& in) {
   return bytes;
 }
 
-Bytes InPlaceBytes(const HloModule& module, const HloComputation& in,
-                   const HloInstruction& at, Bytes all) {
+Bytes InPlaceBytes(const HloComputation& in, const HloInstruction& at,
+                   Bytes all) {
   const auto twice = [](Bytes bytes) { return SaturatingAdd(bytes, bytes); };
   if (ReadsItsResultOnly(at)) return twice(LogicalBytes(at.shape));
   if (const auto update = UpdateOf(at)) {
     return twice(OperandBytes(in, at, *update));
-  }
-  if (at.opcode == "fusion") {
-    if (const auto callee = FindCall(at, HloCallRole::kCalls)) {
-      return std::min(all, FusionBytes(module.computations[*callee]));
-    }
   }
   return all;
 }
@@ -282,9 +277,14 @@ const HloWork& HloCosts::WorkOfComputation(int computation) {
   return computations_[computation] = work;
 }
 
+Bytes HloCosts::BytesOfFusion(int computation) {
+  const auto [known, is_new] = fusions_.try_emplace(computation);
+  if (is_new) known->second = FusionBytes(module_.computations[computation]);
+  return known->second;
+}
+
 HloCost HloCosts::Of(int computation, int instruction) {
-  const HloModule& module = module_;
-  const HloComputation& in = module.computations[computation];
+  const HloComputation& in = module_.computations[computation];
   const HloInstruction& at = in.instructions[instruction];
   HloCost cost;
   const HloWork work = WorkOf(computation, instruction);
@@ -301,7 +301,11 @@ HloCost HloCosts::Of(int computation, int instruction) {
   }
   if (!IsFree(at)) {
     cost.bytes = AllBytes(in, at);
-    cost.bytes_in_place = InPlaceBytes(module, in, at, cost.bytes);
+    cost.bytes_in_place = InPlaceBytes(in, at, cost.bytes);
+    const auto fused = at.opcode == "fusion" ? FindCall(at, HloCallRole::kCalls)
+                                             : std::nullopt;
+    if (fused)
+      cost.bytes_in_place = std::min(cost.bytes, BytesOfFusion(*fused));
     if (at.opcode == "custom-call" && work.flops == 0) {
       cost.unknown_target =
           FindText(at, "custom_call_target").value_or("(no target)");

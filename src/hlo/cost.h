@@ -55,9 +55,11 @@ class HloCosts {
  private:
   HloWork WorkOf(int computation, int instruction);
   const HloWork& WorkOfComputation(int computation);
+  Bytes BytesOfFusion(int computation);
 
   const HloModule& module_;
   std::map<int, HloWork> computations_;
+  std::map<int, Bytes> fusions_;  // by their computation
 };
 
 // The same of one instruction. Adds up all that it calls.
