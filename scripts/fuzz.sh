@@ -59,8 +59,9 @@ listed() {
 build() {
   local entry="test/fuzz/$1_fuzz.cc" folder="$2" module library source
   local modules=() sources=("test/fuzz/$1_fuzz.cc") linked=()
-  # "// Modules: base hlo": the folders of src/ that it needs; "// Libraries: ..":
-  # those of the system.
+  # "// Modules: base hlo": the folders, or files, of src/ that are instrumented;
+  # "// Built: ..": others that it needs, as the Release build has them, users
+  # first; "// Libraries: ..": those of the system.
   mapfile -t modules < <(listed Modules "$entry")
   if ((${#modules[@]} == 0)); then
     echo "$entry: expected a line \"// Modules: base ..\"" >&2
@@ -68,7 +69,11 @@ build() {
   fi
   mkdir -p "$folder"
   for module in "${modules[@]}"; do
-    sources+=("src/$module"/*.cc)
+    if [[ -d src/$module ]]; then
+      sources+=("src/$module"/*.cc)
+    else
+      sources+=("src/$module")
+    fi
     if [[ $module == topology ]]; then
       sources+=(build/fuzz/embedded_generations.cc)
       cmake -DOUTPUT=build/fuzz/embedded_generations.cc \
@@ -79,6 +84,10 @@ build() {
   compile "${sources[@]}"
   for source in "${sources[@]}"; do
     linked+=("$objects/${source//\//_}.o")
+  done
+  for module in $(listed Built "$entry"); do
+    scripts/build.sh release "podsim_$module"
+    linked+=("build/release/src/$module/libpodsim_$module.a")
   done
   for library in $(listed Libraries "$entry"); do
     linked+=("-l$library")

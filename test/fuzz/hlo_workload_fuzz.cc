@@ -2,7 +2,8 @@
 // with as many devices, or an InputError. A step's times are numbers, and its
 // items name its ops.
 //
-// Modules: base topology schedule collective cost hlo step workload
+// Modules: base topology hlo workload collective/groups.cc step/step_graph.cc
+// Built: step cost collective schedule
 // Libraries: pugixml
 #include <cmath>
 #include <cstddef>
