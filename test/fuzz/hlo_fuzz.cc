@@ -27,10 +27,12 @@ namespace {
 // and a text has many lines.
 constexpr int kManyDevices = 4096;
 
-// Of one answer: the text is to be multiplied by no more than this, but for the
-// groups that one fusion may hold, 4 bytes for each of 2^20 devices in groups,
-// and 56 more for groups of one (a vector and its block).
+// Reading a text takes at most so many times its bytes of heap, and so do the
+// answers about its costs; 64 KiB more for short ones.
 constexpr std::size_t kBytesPerByte = 100;
+constexpr std::size_t kBytesOfShort = std::size_t{64} << 10;
+// Groups are written as [1,131072]<=[131072]: one fusion holds 4 bytes for each
+// of 2^20 devices in groups, and 56 more for groups of one.
 constexpr std::size_t kBytesOfGroups = std::size_t{60} << 20;
 
 template <class Ask>
@@ -91,7 +93,18 @@ void AskInstruction(const HloModule& module, HloCosts& costs, int c, int i) {
   });
 }
 
-void AskModule(const HloModule& module) {
+// Calls ask(computation, instruction) for each.
+template <class Ask>
+void ForEach(const HloModule& module, Ask ask) {
+  for (std::size_t c = 0; c < module.computations.size(); ++c) {
+    const std::size_t size = module.computations[c].instructions.size();
+    for (std::size_t i = 0; i < size; ++i) {
+      ask(static_cast<int>(c), static_cast<int>(i));
+    }
+  }
+}
+
+void AskCosts(const HloModule& module) {
   AnswersOrRefuses([&] {
     for (const std::int64_t count : ExecutionCounts(module, 3)) {
       CHECK(count >= 0);
@@ -102,20 +115,18 @@ void AskModule(const HloModule& module) {
     CHECK(totals.static_flops >= Flops(0));
     CHECK(totals.dynamic_flops >= Flops(0));
   });
-  DeviceCounts devices;
-  AnswersOrRefuses([&] { devices = InferDevices(module); });
   HloCosts costs(module);
-  for (std::size_t c = 0; c < module.computations.size(); ++c) {
-    const std::size_t size = module.computations[c].instructions.size();
-    for (std::size_t i = 0; i < size; ++i) {
-      const int computation = static_cast<int>(c);
-      const int instruction = static_cast<int>(i);
-      AskInstruction(module, costs, computation, instruction);
-      if (devices.devices() > kManyDevices) continue;
-      AnswersOrRefuses(
-          [&] { AskCommunication(module, devices, computation, instruction); });
-    }
-  }
+  ForEach(module, [&](int c, int i) { AskInstruction(module, costs, c, i); });
+}
+
+void AskCommunications(const HloModule& module) {
+  AnswersOrRefuses([&] {
+    const DeviceCounts devices = InferDevices(module);
+    if (devices.devices() > kManyDevices) return;
+    ForEach(module, [&](int c, int i) {
+      AnswersOrRefuses([&] { AskCommunication(module, devices, c, i); });
+    });
+  });
 }
 
 void CheckRoundTrip(const std::vector<HloModule>& modules) {
@@ -126,9 +137,10 @@ void CheckRoundTrip(const std::vector<HloModule>& modules) {
 }
 
 void Fuzz(std::string_view text) {
+  const std::size_t most = kBytesPerByte * text.size() + kBytesOfShort;
   std::vector<HloModule> modules;
-  const MemoryLimit limit(kBytesPerByte * text.size() + kBytesOfGroups);
   try {
+    const MemoryLimit limit(most);
     modules = ParseHlo(text, "fuzz.hlo");
   } catch (const InputError&) {
     return;
@@ -137,7 +149,12 @@ void Fuzz(std::string_view text) {
   for (HloModule& module : modules) {
     CHECK(module.entry.has_value() || module.truncated.has_value());
     ValidateHlo(module);  // what is read is valid
-    AskModule(module);
+    {
+      const MemoryLimit limit(most);
+      AskCosts(module);
+    }
+    const MemoryLimit limit(most + kBytesOfGroups);
+    AskCommunications(module);
   }
 }
 
