@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # scripts/fuzz.sh SECONDS [NAME..]: builds each test/fuzz/NAME_fuzz.cc with clang's
 # libFuzzer, ASan and UBSan, and runs it for SECONDS. Fails at the first input that
-# crashes, hangs, leaks or takes over 2 GB; the input is kept in build/fuzz/NAME/.
-# Seeds: workloads/NAME/ and, where PODSIM_CORPUS is set, its folder NAME/. What was
-# learned is kept in build/fuzz/NAME/corpus/ for the next run.
+# crashes, takes a minute, leaks or takes over 2 GB; the input is kept in build/fuzz/NAME/.
+# Seeds: workloads/FORMAT/ and, where PODSIM_CORPUS is set, its folder FORMAT/; of
+# hlo_workload the FORMAT is hlo. What was learned is kept in build/fuzz/NAME/corpus/
+# for the next run.
 set -euo pipefail
 
 usage() {
-  sed -n '2,6s/^# //p' "$0" >&2
+  sed -n '2,7s/^# //p' "$0" >&2
   exit 2
 }
 [[ ${1:-} =~ ^[1-9][0-9]*$ ]] || usage
@@ -22,46 +23,92 @@ scripts/setup.sh
 flags=(-std=c++20 -O1 -g1 -fno-omit-frame-pointer -Isrc -I.
   -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all)
 
-# build NAME FOLDER: its object files and FOLDER/fuzz.
+# What was compiled before, here or elsewhere, is taken from ccache where it is.
+compiler=(clang++)
+if command -v ccache >/dev/null; then
+  compiler=(ccache clang++)
+fi
+
+objects=build/fuzz/objects
+declare -A compiled=()  # by this run: entries share modules
+
+# compile SOURCE..: their object files, where this run has not made them.
+compile() {
+  local source new=()
+  for source in "$@"; do
+    if [[ -z ${compiled[$source]:-} ]]; then
+      new+=("$source")
+      compiled[$source]=1
+    fi
+  done
+  mkdir -p "$objects"
+  # shellcheck disable=SC2016  # the variables are the inner shell's
+  printf '%s\n' "${new[@]}" | xargs -P "$(nproc)" -I '{}' sh -c '
+    source="$1" objects="$2"
+    shift 2
+    exec "$@" -c "$source" -o "$objects/$(echo "$source" | tr / _).o"
+  ' compile '{}' "$objects" "${compiler[@]}" "${flags[@]}"
+}
+
+# listed NAME ENTRY: what follows "// NAME: " in the file, one per line.
+listed() {
+  sed -n "s|^// $1: ||p" "$2" | tr ' ' '\n'
+}
+
+# build NAME FOLDER: FOLDER/fuzz.
 build() {
-  local entry="test/fuzz/$1_fuzz.cc" folder="$2" modules module sources source objects=()
-  # "// Modules: base hlo": the folders of src/ that it needs.
-  modules="$(sed -n 's|^// Modules: ||p' "$entry")"
-  if [[ -z $modules ]]; then
+  local entry="test/fuzz/$1_fuzz.cc" folder="$2" module library source
+  local modules=() sources=("test/fuzz/$1_fuzz.cc") linked=()
+  # "// Modules: base hlo": the folders, or files, of src/ that are instrumented;
+  # "// Built: ..": others that it needs, as the Release build has them, users
+  # first; "// Libraries: ..": those of the system.
+  mapfile -t modules < <(listed Modules "$entry")
+  if ((${#modules[@]} == 0)); then
     echo "$entry: expected a line \"// Modules: base ..\"" >&2
     return 1
   fi
-  sources=("$entry")
-  for module in $modules; do
-    sources+=("src/$module"/*.cc)
+  mkdir -p "$folder"
+  for module in "${modules[@]}"; do
+    if [[ -d src/$module ]]; then
+      sources+=("src/$module"/*.cc)
+    else
+      sources+=("src/$module")
+    fi
+    if [[ $module == topology ]]; then
+      sources+=(build/fuzz/embedded_generations.cc)
+      cmake -DOUTPUT=build/fuzz/embedded_generations.cc \
+        "-DINPUTS=$(printf '%s\n' topologies/*.json | paste -sd ';')" \
+        -P cmake/EmbedGenerations.cmake
+    fi
   done
-  mkdir -p "$folder/objects"
-  # shellcheck disable=SC2016  # the variables are the inner shell's
-  printf '%s\n' "${sources[@]}" | xargs -P "$(nproc)" -I '{}' sh -c '
-    source="$1" folder="$2"
-    shift 2
-    exec clang++ "$@" -c "$source" -o "$folder/$(echo "$source" | tr / _).o"
-  ' compile '{}' "$folder/objects" "${flags[@]}"
+  compile "${sources[@]}"
   for source in "${sources[@]}"; do
-    objects+=("$folder/objects/${source//\//_}.o")
+    linked+=("$objects/${source//\//_}.o")
   done
-  clang++ -fsanitize=fuzzer,address,undefined "${objects[@]}" -o "$folder/fuzz"
+  for module in $(listed Built "$entry"); do
+    scripts/build.sh release "podsim_$module"
+    linked+=("build/release/src/$module/libpodsim_$module.a")
+  done
+  for library in $(listed Libraries "$entry"); do
+    linked+=("-l$library")
+  done
+  clang++ -fsanitize=fuzzer,address,undefined "${linked[@]}" -o "$folder/fuzz"
 }
 
 # run NAME FOLDER
 run() {
-  local name="$1" folder="$2" seeds=() options=() found
-  for found in "workloads/$name" "${PODSIM_CORPUS:+$PODSIM_CORPUS/$name}"; do
+  local name="$1" format="${1%%_*}" folder="$2" seeds=() options=() found
+  for found in "workloads/$format" "${PODSIM_CORPUS:+$PODSIM_CORPUS/$format}"; do
     if [[ -n $found && -d $found ]]; then
       seeds+=("$found")
     fi
   done
-  if [[ -f test/fuzz/${name}_fuzz.dict ]]; then
-    options+=("-dict=test/fuzz/${name}_fuzz.dict")
+  if [[ -f test/fuzz/$format.dict ]]; then
+    options+=("-dict=test/fuzz/$format.dict")
   fi
   mkdir -p "$folder/corpus"
   if "$folder/fuzz" "$folder/corpus" "${seeds[@]}" "${options[@]}" \
-    "-max_total_time=$seconds" -rss_limit_mb=2048 -timeout=20 -max_len=32768 \
+    "-max_total_time=$seconds" -rss_limit_mb=2048 -timeout=60 -max_len=32768 \
     -print_final_stats=1 "-artifact_prefix=$folder/" >"$folder/log" 2>&1; then
     grep -E '^(Done|stat::)' "$folder/log"
     return 0

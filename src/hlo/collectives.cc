@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "base/check.h"
+#include "base/error.h"
+#include "base/text.h"
 #include "hlo/attributes.h"
 #include "hlo/opcodes.h"
 
@@ -31,6 +34,8 @@ std::optional<HloCollectiveKind> KindNamed(std::string_view name) {
   }
   return std::nullopt;
 }
+
+bool IsNegative(std::int64_t value) { return value < 0; }
 
 bool IsPointToPoint(HloCollectiveKind kind) {
   return kind == HloCollectiveKind::kSend || kind == HloCollectiveKind::kRecv;
@@ -70,7 +75,7 @@ class Describer {
   Bytes OperandBytes(std::size_t first, std::size_t end) const {
     Bytes bytes;
     for (std::size_t k = first; k < std::min(end, at_.operands.size()); ++k) {
-      bytes += LogicalBytes(ShapeOf(in_, at_.operands[k]));
+      bytes = SaturatingAdd(bytes, LogicalBytes(ShapeOf(in_, at_.operands[k])));
     }
     return bytes;
   }
@@ -98,8 +103,13 @@ class Describer {
       const std::size_t end = std::min(sizes->find('}', at), sizes->size());
       const auto lengths =
           ParseIntegerList("{" + sizes->substr(at, end - at) + "}");
-      if (!lengths) return std::nullopt;
-      bytes += LogicalBytes(ArrayShape(array->type, *lengths));
+      if (!lengths || std::ranges::any_of(*lengths, IsNegative)) {
+        throw InputError(WhereIs(module_, at_),
+                         "slice_sizes=" + Shortened(*sizes, 60) +
+                             ": expected sizes such as {{2,128}}");
+      }
+      bytes =
+          SaturatingAdd(bytes, LogicalBytes(ArrayShape(array->type, *lengths)));
       at = end;
     }
     return bytes;
@@ -182,28 +192,85 @@ class Describer {
   HloCollective described_;
 };
 
-// The collectives inside a called computation, of its fusions as well.
-std::vector<HloCollective> Inside(const HloModule& module,
-                                  const DeviceCounts& devices,
-                                  int computation) {
-  std::vector<HloCollective> found;
-  const HloComputation& in = module.computations[computation];
-  for (std::size_t i = 0; i < in.instructions.size(); ++i) {
-    const HloInstruction& at = in.instructions[i];
-    if (const auto kind = CollectiveKindOf(at.opcode)) {
-      found.push_back(
-          Describer(module, devices, computation, static_cast<int>(i), *kind)
-              .Describe());
-    } else if (at.opcode == "fusion") {
-      const auto callee = FindCall(at, HloCallRole::kCalls);
-      if (!callee) continue;
-      for (HloCollective& inner : Inside(module, devices, *callee)) {
-        found.push_back(std::move(inner));
+// Fusions and async wrappers hold few: a short text could name a huge number of
+// them by fusions that call the same fusion twice.
+constexpr std::size_t kMaxInside = 128;
+constexpr std::size_t kMaxIdsInside = std::size_t{1} << 20;
+
+// The collectives inside a called computation, of its fusions as well. Throws
+// InputError at `caller` for too many.
+class InsideReader {
+ public:
+  InsideReader(const HloModule& module, const DeviceCounts& devices,
+               const HloInstruction& caller)
+      : module_(module), devices_(devices), caller_(caller) {}
+
+  std::vector<HloCollective> Read(int computation) {
+    if (CountIn(computation) > kMaxInside) {
+      Fail("more than 128 collectives in one " + caller_.opcode);
+    }
+    Add(computation);
+    return std::move(found_);
+  }
+
+ private:
+  [[noreturn]] void Fail(const std::string& what) const {
+    throw InputError(WhereIs(module_, caller_), what);
+  }
+
+  // At most kMaxInside + 1. Recursive: kMaxHloCallLevels at most.
+  std::size_t CountIn(int computation) {
+    const auto known = counts_.find(computation);
+    if (known != counts_.end()) return known->second;
+    std::size_t count = 0;
+    for (const HloInstruction& at :
+         module_.computations[computation].instructions) {
+      if (CollectiveKindOf(at.opcode)) {
+        ++count;
+      } else if (const auto callee = FusedBy(at)) {
+        count += CountIn(*callee);
+      }
+      if (count > kMaxInside) break;
+    }
+    return counts_[computation] = std::min(count, kMaxInside + 1);
+  }
+
+  void Add(int computation) {
+    if (counts_[computation] == 0) return;
+    const HloComputation& in = module_.computations[computation];
+    for (std::size_t i = 0; i < in.instructions.size(); ++i) {
+      const HloInstruction& at = in.instructions[i];
+      if (const auto kind = CollectiveKindOf(at.opcode)) {
+        AddOne(computation, static_cast<int>(i), *kind);
+      } else if (const auto callee = FusedBy(at)) {
+        Add(*callee);
       }
     }
   }
-  return found;
-}
+
+  void AddOne(int computation, int instruction, HloCollectiveKind kind) {
+    found_.push_back(
+        Describer(module_, devices_, computation, instruction, kind)
+            .Describe());
+    ids_ += 2 * found_.back().pairs.size();
+    for (const auto& group : found_.back().groups) ids_ += group.size();
+    if (ids_ > kMaxIdsInside) {
+      Fail("more than 1048576 devices in the groups of one " + caller_.opcode);
+    }
+  }
+
+  static std::optional<int> FusedBy(const HloInstruction& at) {
+    if (at.opcode != "fusion") return std::nullopt;
+    return FindCall(at, HloCallRole::kCalls);
+  }
+
+  const HloModule& module_;
+  const DeviceCounts& devices_;
+  const HloInstruction& caller_;
+  std::vector<HloCollective> found_;
+  std::size_t ids_ = 0;
+  std::map<int, std::size_t> counts_;  // by computation
+};
 
 // Whether a computation returns a slice of this instruction's result alone.
 bool ReturnsSliceOf(const HloComputation& in, int instruction) {
@@ -237,10 +304,11 @@ void MakeReduceScatter(const HloModule& module, const HloInstruction& fusion,
 }
 
 // The start that a done or update belongs to: its operand, through updates and
-// what only passes it on.
+// what only passes it on, a limited number of steps.
 std::optional<int> StartOf(const HloComputation& in, int instruction) {
+  constexpr int kMaxSteps = 1000;
   int at = instruction;
-  for (;;) {
+  for (int steps = 0; steps < kMaxSteps; ++steps) {
     const HloInstruction& step = in.instructions[at];
     if (step.operands.empty()) return std::nullopt;
     at = step.operands[0].instruction;
@@ -252,8 +320,9 @@ std::optional<int> StartOf(const HloComputation& in, int instruction) {
     const bool passes = WithoutSuffix(before.opcode, "-update").has_value() ||
                         before.opcode == "get-tuple-element" ||
                         before.opcode == "copy" || before.opcode == "bitcast";
-    if (!passes) return std::nullopt;
+    if (!passes) break;
   }
+  return std::nullopt;
 }
 
 // A done or update of what `base` names ("all-gather", "async", "send").
@@ -323,7 +392,7 @@ std::optional<HloCommunication> FindCommunication(const HloModule& module,
   if (at.opcode != "fusion" && at.opcode != "async-start") return std::nullopt;
   const auto callee = FindCall(at, HloCallRole::kCalls);
   if (!callee) return std::nullopt;
-  found.collectives = Inside(module, devices, *callee);
+  found.collectives = InsideReader(module, devices, at).Read(*callee);
   if (found.collectives.empty()) return std::nullopt;
   found.in_fusion = at.opcode == "fusion";
   found.form = found.in_fusion ? HloCommForm::kSync : HloCommForm::kStart;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 
 #include "hlo/attributes.h"
 #include "hlo/collectives.h"
@@ -11,6 +10,9 @@
 
 namespace podsim {
 namespace {
+
+// Loops in loops may count to more than a double holds.
+constexpr double kMostFlops = 1e300;
 
 // What moves no bytes of its own.
 constexpr std::array kFree = {
@@ -56,7 +58,7 @@ Bytes OperandBytes(const HloComputation& in, const HloInstruction& at,
 Bytes AllBytes(const HloComputation& in, const HloInstruction& at) {
   Bytes bytes = LogicalBytes(at.shape);
   for (std::size_t k = 0; k < at.operands.size(); ++k) {
-    bytes += OperandBytes(in, at, k);
+    bytes = SaturatingAdd(bytes, OperandBytes(in, at, k));
   }
   return bytes;
 }
@@ -73,70 +75,81 @@ bool ReadsItsResultOnly(const HloInstruction& at) {
          at.opcode == "gather";
 }
 
-// What is written for the result of instruction `at` of a fusion.
-Bytes WrittenBytes(const HloComputation& in, int at) {
-  const HloInstruction& root = in.instructions[at];
-  if (root.opcode == "tuple") {
+// What is written for the result of a fusion. Tuples may share elements, so
+// each instruction is added up once, operands first.
+Bytes WrittenBytes(const HloComputation& in) {
+  std::vector<Bytes> written;
+  for (int i = 0; i <= in.root; ++i) {
+    const HloInstruction& at = in.instructions[i];
     Bytes bytes;
-    for (const HloOperand& operand : root.operands) {
-      bytes += WrittenBytes(in, operand.instruction);
+    if (at.opcode == "tuple") {
+      for (const HloOperand& operand : at.operands) {
+        bytes = SaturatingAdd(bytes, written[operand.instruction]);
+      }
+    } else if (at.opcode == "bitcast") {
+      bytes = written[at.operands[0].instruction];
+    } else if (const auto update = UpdateOf(at)) {
+      bytes = OperandBytes(in, at, *update);
+    } else {
+      bytes = LogicalBytes(at.shape);
     }
-    return bytes;
+    written.push_back(bytes);
   }
-  if (root.opcode == "bitcast" && !root.operands.empty()) {
-    return WrittenBytes(in, root.operands[0].instruction);
-  }
-  if (const auto update = UpdateOf(root))
-    return OperandBytes(in, root, *update);
-  return LogicalBytes(root.shape);
+  return written[in.root];
 }
 
-// What a fusion reads of parameter `at`: slices, where all users take slices.
-Bytes ReadBytes(const HloComputation& in, const HloUsers& users, int at) {
-  Bytes sliced;
-  for (const int user : users.data[at]) {
-    const HloInstruction& reader = in.instructions[user];
-    std::size_t times = 0;
-    for (const HloOperand& operand : reader.operands) {
-      times += operand.instruction == at ? 1 : 0;
+// Does this instruction read another one as its operand 0 and nowhere else?
+bool ReadsOnlyFirst(const HloInstruction& reader, int at) {
+  return !reader.operands.empty() && reader.operands[0].instruction == at &&
+         std::ranges::count(reader.operands, at, &HloOperand::instruction) == 1;
+}
+
+// What a fusion reads of each instruction: slices, where all users take slices,
+// also through bitcasts. Users first.
+std::vector<Bytes> ReadBytes(const HloComputation& in) {
+  const HloUsers users = UsersOf(in);
+  const auto size = static_cast<int>(in.instructions.size());
+  std::vector<Bytes> read(in.instructions.size());
+  for (int i = size; i-- > 0;) {
+    const Bytes whole = LogicalBytes(in.instructions[i].shape);
+    Bytes sliced;
+    for (const int user : users.data[i]) {
+      const HloInstruction& reader = in.instructions[user];
+      if (!ReadsOnlyFirst(reader, i)) {
+        sliced = whole;
+        break;
+      }
+      if (ReadsItsResultOnly(reader)) {
+        sliced = SaturatingAdd(sliced, LogicalBytes(reader.shape));
+      } else if (reader.opcode == "bitcast") {
+        sliced = SaturatingAdd(sliced, read[user]);
+      } else if (!UpdateOf(reader)) {  // what is updated stays where it is
+        sliced = whole;
+        break;
+      }
     }
-    const bool base = times == 1 && !reader.operands.empty() &&
-                      reader.operands[0].instruction == at;
-    if (base && ReadsItsResultOnly(reader)) {
-      sliced += LogicalBytes(reader.shape);
-    } else if (base && UpdateOf(reader)) {
-      continue;  // stays where it is
-    } else if (base && reader.opcode == "bitcast") {
-      sliced += ReadBytes(in, users, user);
-    } else {
-      return LogicalBytes(in.instructions[at].shape);
-    }
+    read[i] = std::min(sliced, whole);
   }
-  return std::min(sliced, LogicalBytes(in.instructions[at].shape));
+  return read;
 }
 
 Bytes FusionBytes(const HloComputation& in) {
-  const HloUsers users = UsersOf(in);
-  Bytes bytes = WrittenBytes(in, in.root);
+  const std::vector<Bytes> read = ReadBytes(in);
+  Bytes bytes = WrittenBytes(in);
   for (const int parameter : in.parameters) {
-    if (IsTuple(in.instructions[parameter].shape)) {
-      bytes += LogicalBytes(in.instructions[parameter].shape);
-    } else {
-      bytes += ReadBytes(in, users, parameter);
-    }
+    const HloShape& shape = in.instructions[parameter].shape;
+    bytes = SaturatingAdd(
+        bytes, IsTuple(shape) ? LogicalBytes(shape) : read[parameter]);
   }
   return bytes;
 }
 
-Bytes InPlaceBytes(const HloModule& module, const HloComputation& in,
-                   const HloInstruction& at, Bytes all) {
-  if (ReadsItsResultOnly(at)) return 2 * LogicalBytes(at.shape);
-  if (const auto update = UpdateOf(at))
-    return 2 * OperandBytes(in, at, *update);
-  if (at.opcode == "fusion") {
-    if (const auto callee = FindCall(at, HloCallRole::kCalls)) {
-      return std::min(all, FusionBytes(module.computations[*callee]));
-    }
+Bytes InPlaceBytes(const HloComputation& in, const HloInstruction& at,
+                   Bytes all) {
+  const auto twice = [](Bytes bytes) { return SaturatingAdd(bytes, bytes); };
+  if (ReadsItsResultOnly(at)) return twice(LogicalBytes(at.shape));
+  if (const auto update = UpdateOf(at)) {
+    return twice(OperandBytes(in, at, *update));
   }
   return all;
 }
@@ -163,20 +176,21 @@ std::vector<Part> PartsOf(const HloModule& module, int computation,
                           int instruction, std::int64_t default_trip_count) {
   const HloInstruction& at =
       module.computations[computation].instructions[instruction];
+  std::int64_t trips = default_trip_count;
+  if (FindCall(at, HloCallRole::kBody)) {
+    const TripCount found = FindTripCount(module, computation, instruction);
+    if (found.source != TripCountSource::kUnknown) trips = found.count;
+  }
   std::vector<Part> parts;
   for (const HloCall& call : at.calls) {
     std::int64_t times = 0;
     switch (call.role) {
       case HloCallRole::kBody:
-      case HloCallRole::kCondition: {
-        const TripCount trips = FindTripCount(module, computation, instruction);
-        times = trips.source == TripCountSource::kUnknown ? default_trip_count
-                                                          : trips.count;
-        if (call.role == HloCallRole::kCondition) {
-          times = SaturatingAdd(times, 1);
-        }
+        times = trips;
         break;
-      }
+      case HloCallRole::kCondition:
+        times = SaturatingAdd(trips, 1);
+        break;
       case HloCallRole::kCalls:
       case HloCallRole::kTrueComputation:
       case HloCallRole::kFalseComputation:
@@ -196,13 +210,8 @@ std::vector<Part> PartsOf(const HloModule& module, int computation,
   return parts;
 }
 
-struct Work {
-  double flops = 0;
-  double most = 0;  // of one dot
-  std::optional<HloElementType> type;
-};
-
-void TakeLarger(double flops, std::optional<HloElementType> type, Work& work) {
+void TakeLarger(double flops, std::optional<HloElementType> type,
+                HloWork& work) {
   if (flops <= work.most) return;
   work.most = flops;
   work.type = type;
@@ -222,45 +231,7 @@ std::optional<HloElementType> WiderType(const HloComputation& in,
   return wider;
 }
 
-// Sums up the work of instructions and all that they call; calls are acyclic.
-class WorkSum {
- public:
-  explicit WorkSum(const HloModule& module) : module_(module) {}
-
-  Work Of(int computation, int instruction) {
-    const HloComputation& in = module_.computations[computation];
-    const HloInstruction& at = in.instructions[instruction];
-    Work work;
-    work.flops = DotFlops(module_, in, at).value();
-    TakeLarger(work.flops, WiderType(in, at), work);
-    for (const Part& part : PartsOf(module_, computation, instruction, 1)) {
-      const Work& inner = OfComputation(part.computation);
-      work.flops += static_cast<double>(part.times) * inner.flops;
-      TakeLarger(inner.most, inner.type, work);
-    }
-    return work;
-  }
-
- private:
-  const Work& OfComputation(int computation) {
-    const auto [known, fresh] = computations_.try_emplace(computation);
-    if (!fresh) return known->second;
-    Work work;
-    const auto size =
-        static_cast<int>(module_.computations[computation].instructions.size());
-    for (int i = 0; i < size; ++i) {
-      const Work inner = Of(computation, i);
-      work.flops += inner.flops;
-      TakeLarger(inner.most, inner.type, work);
-    }
-    return computations_[computation] = work;
-  }
-
-  const HloModule& module_;
-  std::map<int, Work> computations_;
-};
-
-// Callers before those they call.
+// Callers before those they call. Recursive: kMaxHloCallLevels at most.
 void AddCallersFirst(const HloModule& module, int computation,
                      std::vector<bool>& visited, std::vector<int>& reversed) {
   if (visited[computation]) return;
@@ -276,11 +247,47 @@ void AddCallersFirst(const HloModule& module, int computation,
 
 }  // namespace
 
-HloCost CostOf(const HloModule& module, int computation, int instruction) {
-  const HloComputation& in = module.computations[computation];
+HloWork HloCosts::WorkOf(int computation, int instruction) {
+  const HloComputation& in = module_.computations[computation];
+  const HloInstruction& at = in.instructions[instruction];
+  HloWork work;
+  work.flops = DotFlops(module_, in, at).value();
+  TakeLarger(work.flops, WiderType(in, at), work);
+  for (const Part& part : PartsOf(module_, computation, instruction, 1)) {
+    const HloWork& inner = WorkOfComputation(part.computation);
+    work.flops += static_cast<double>(part.times) * inner.flops;
+    TakeLarger(inner.most, inner.type, work);
+  }
+  work.flops = std::min(work.flops, kMostFlops);
+  return work;
+}
+
+// Recursive: kMaxHloCallLevels at most.
+const HloWork& HloCosts::WorkOfComputation(int computation) {
+  const auto known = computations_.find(computation);
+  if (known != computations_.end()) return known->second;
+  HloWork work;
+  const auto size =
+      static_cast<int>(module_.computations[computation].instructions.size());
+  for (int i = 0; i < size; ++i) {
+    const HloWork inner = WorkOf(computation, i);
+    work.flops = std::min(work.flops + inner.flops, kMostFlops);
+    TakeLarger(inner.most, inner.type, work);
+  }
+  return computations_[computation] = work;
+}
+
+Bytes HloCosts::BytesOfFusion(int computation) {
+  const auto [known, is_new] = fusions_.try_emplace(computation);
+  if (is_new) known->second = FusionBytes(module_.computations[computation]);
+  return known->second;
+}
+
+HloCost HloCosts::Of(int computation, int instruction) {
+  const HloComputation& in = module_.computations[computation];
   const HloInstruction& at = in.instructions[instruction];
   HloCost cost;
-  const Work work = WorkSum(module).Of(computation, instruction);
+  const HloWork work = WorkOf(computation, instruction);
   cost.flops = Flops(work.flops);
   cost.dot_type = work.type;
   const auto kind = CollectiveKindOf(at.opcode);
@@ -294,7 +301,11 @@ HloCost CostOf(const HloModule& module, int computation, int instruction) {
   }
   if (!IsFree(at)) {
     cost.bytes = AllBytes(in, at);
-    cost.bytes_in_place = InPlaceBytes(module, in, at, cost.bytes);
+    cost.bytes_in_place = InPlaceBytes(in, at, cost.bytes);
+    const auto fused = at.opcode == "fusion" ? FindCall(at, HloCallRole::kCalls)
+                                             : std::nullopt;
+    if (fused)
+      cost.bytes_in_place = std::min(cost.bytes, BytesOfFusion(*fused));
     if (at.opcode == "custom-call" && work.flops == 0) {
       cost.unknown_target =
           FindText(at, "custom_call_target").value_or("(no target)");
@@ -302,6 +313,10 @@ HloCost CostOf(const HloModule& module, int computation, int instruction) {
   }
   cost.estimated_cycles = EstimatedCycles(at);
   return cost;
+}
+
+HloCost CostOf(const HloModule& module, int computation, int instruction) {
+  return HloCosts(module).Of(computation, instruction);
 }
 
 std::vector<std::int64_t> ExecutionCounts(const HloModule& module,

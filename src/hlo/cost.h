@@ -2,6 +2,7 @@
 #define PODSIM_HLO_COST_H_
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,7 +36,33 @@ struct HloCost {
   std::optional<std::int64_t> estimated_cycles;
 };
 
-// Throws InputError at the instruction for shapes that do not fit.
+// Multiply-adds of a computation and what it calls, at most 1e300.
+struct HloWork {
+  double flops = 0;
+  double most = 0;                     // of one dot or convolution
+  std::optional<HloElementType> type;  // of its wider operand
+};
+
+// The costs of many instructions of a module: keeps what called computations
+// cost. The module must outlive it.
+class HloCosts {
+ public:
+  explicit HloCosts(const HloModule& module) : module_(module) {}
+
+  // Throws InputError at the instruction for shapes that do not fit.
+  HloCost Of(int computation, int instruction);
+
+ private:
+  HloWork WorkOf(int computation, int instruction);
+  const HloWork& WorkOfComputation(int computation);
+  Bytes BytesOfFusion(int computation);
+
+  const HloModule& module_;
+  std::map<int, HloWork> computations_;
+  std::map<int, Bytes> fusions_;  // by their computation
+};
+
+// The same of one instruction. Adds up all that it calls.
 HloCost CostOf(const HloModule& module, int computation, int instruction);
 
 // Multiply-adds times 2 of dot, convolution and the like alone; 0 for others.

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <array>
+#include <numeric>
+#include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -10,6 +12,9 @@ namespace podsim {
 namespace {
 
 __extension__ typedef __int128 Wide;
+
+// Of the sum over the dimensions of a window.
+constexpr std::int64_t kMaxSteps = 131072;
 
 // One spatial dimension of a window, all defaults as XLA has them.
 struct WindowDimension {
@@ -95,57 +100,68 @@ std::vector<WindowDimension> ParseWindow(const std::string& text,
   return window;
 }
 
-std::int64_t FloorDiv(std::int64_t a, std::int64_t b) {
-  return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
+Wide FloorDivide(Wide a, Wide b) {  // b > 0
+  return a / b - (a % b < 0 ? 1 : 0);
 }
 
+// x with a x = gcd (mod b), from 0 to b-1.
+Wide InverseOf(Wide a, Wide b) {
+  Wide x = 1, next_x = 0;
+  for (Wide rest = a, next = b; next != 0;) {
+    const Wide quotient = rest / next;
+    rest = std::exchange(next, rest - quotient * next);
+    x = std::exchange(next_x, x - quotient * next_x);
+  }
+  return (x % b + b) % b;
+}
+
+// Positions of a kernel or an output: `count` of them, `step` apart.
+struct Positions {
+  std::int64_t count;
+  std::int64_t step;
+};
+
 // Pairs of a kernel and an output position that meet an element of the input,
-// neither padding nor a hole of its dilation.
+// neither padding nor a hole of its dilation: 0 <= o stride + k rhs_dilate -
+// pad_low = i lhs_dilate with 0 <= i < input. The shorter of k and o is gone
+// through one by one.
 double ValidPairs(const WindowDimension& window, std::int64_t input,
                   std::int64_t output) {
   if (input <= 0 || output <= 0) return 0;
+  Positions each{window.size, window.rhs_dilate};
+  Positions other{output, window.stride};
+  if (each.count > other.count) std::swap(each, other);
   const Wide extent = Wide{input - 1} * window.lhs_dilate;
+  // Every period-th position of the other hits an element, if any does.
+  const std::int64_t common = std::gcd(other.step, window.lhs_dilate);
+  const Wide period = window.lhs_dilate / common;
+  const Wide inverse = InverseOf(other.step / common, period);
   double pairs = 0;
-  for (std::int64_t k = 0; k < window.size; ++k) {
-    // 0 <= o stride + offset <= extent.
-    const std::int64_t offset = k * window.rhs_dilate - window.pad_low;
-    const std::int64_t first =
-        std::max<std::int64_t>(0, -FloorDiv(offset, window.stride));
-    const Wide room = extent - offset;
-    if (room < 0) continue;
-    const auto last = static_cast<std::int64_t>(
-        std::min<Wide>(output - 1, room / window.stride));
-    if (last < first) continue;
-    if (window.lhs_dilate == 1) {
-      pairs += static_cast<double>(last - first + 1);
-      continue;
-    }
-    // Every period-th position hits an element, if any does.
-    std::int64_t hit = first;
-    const std::int64_t end = std::min(last, first + window.lhs_dilate - 1);
-    while (hit <= end &&
-           (hit * window.stride + offset) % window.lhs_dilate != 0) {
-      ++hit;
-    }
-    if (hit > end) continue;
-    std::int64_t period = 1;
-    while (period * window.stride % window.lhs_dilate != 0) ++period;
+  for (std::int64_t k = 0; k < each.count; ++k) {
+    const Wide offset = Wide{k} * each.step - window.pad_low;
+    const Wide first = std::max<Wide>(0, -FloorDivide(offset, other.step));
+    const Wide last = std::min<Wide>(other.count - 1,
+                                     FloorDivide(extent - offset, other.step));
+    if (last < first || offset % common != 0) continue;
+    // o (step / common) = -offset / common (mod period).
+    const Wide residue = -(offset / common) % period * inverse % period;
+    const Wide hit = first + ((residue - first) % period + period) % period;
+    if (hit > last) continue;
     pairs += static_cast<double>((last - hit) / period + 1);
   }
   return pairs;
 }
 
-double SizeAt(const HloShape& shape, const std::string& labels, char label) {
-  const auto at = labels.find(label);
-  if (at == std::string::npos || at >= shape.dimensions.size()) return 1;
-  return static_cast<double>(shape.dimensions[at]);
+std::int64_t SizeOf(const HloShape& shape, std::size_t d) {
+  return shape.dimensions[d] == kUnboundedDimension ? 1 : shape.dimensions[d];
 }
 
-std::int64_t WholeSizeAt(const HloShape& shape, const std::string& labels,
-                         char label) {
+// 1 for a dimension that is not there.
+std::int64_t SizeAt(const HloShape& shape, const std::string& labels,
+                    char label) {
   const auto at = labels.find(label);
   if (at == std::string::npos || at >= shape.dimensions.size()) return 1;
-  return shape.dimensions[at];
+  return SizeOf(shape, at);
 }
 
 const HloShape& ArrayOf(const HloShape& shape) {
@@ -169,13 +185,26 @@ Flops ConvolutionFlops(const HloModule& module, const HloComputation& in,
     return static_cast<double>(
         std::max<std::int64_t>(1, FindInteger(module, at, name).value_or(1)));
   };
-  double flops = 2 * SizeAt(lhs, labels.lhs, 'f') /
-                 groups("feature_group_count") * SizeAt(rhs, labels.rhs, 'o') *
-                 SizeAt(lhs, labels.lhs, 'b') / groups("batch_group_count");
+  const auto size = [](const HloShape& shape, const std::string& of,
+                       char label) {
+    return static_cast<double>(SizeAt(shape, of, label));
+  };
+  double flops = 2 * size(lhs, labels.lhs, 'f') /
+                 groups("feature_group_count") * size(rhs, labels.rhs, 'o') *
+                 size(lhs, labels.lhs, 'b') / groups("batch_group_count");
+  std::int64_t steps = 0;
   for (std::size_t d = 0; d < window.size() && d < 10; ++d) {
     const char label = static_cast<char>('0' + d);
-    flops *= ValidPairs(window[d], WholeSizeAt(lhs, labels.lhs, label),
-                        WholeSizeAt(out, labels.out, label));
+    const std::int64_t output = SizeAt(out, labels.out, label);
+    steps += std::min({window[d].size, output, kMaxSteps + 1});
+    if (steps > kMaxSteps) {
+      throw InputError(where, "window: size " + std::to_string(window[d].size) +
+                                  " and output " + std::to_string(output) +
+                                  " of dimension " + label +
+                                  ", expected one of them to be at most 131072"
+                                  ", that of all dimensions together");
+    }
+    flops *= ValidPairs(window[d], SizeAt(lhs, labels.lhs, label), output);
   }
   return Flops(flops);
 }
@@ -191,7 +220,11 @@ Flops ContractionFlops(const HloModule& module, const HloInstruction& at,
           WhereIs(module, at),
           "contracts dimension " + std::to_string(d) + " of " + ToText(lhs));
     }
-    flops *= static_cast<double>(lhs.dimensions[d]);
+    if (std::count(contracting.begin(), contracting.end(), d) > 1) {
+      throw InputError(WhereIs(module, at),
+                       "contracts dimension " + std::to_string(d) + " twice");
+    }
+    flops *= static_cast<double>(SizeOf(lhs, static_cast<std::size_t>(d)));
   }
   return Flops(flops);
 }

@@ -14,6 +14,8 @@ namespace podsim {
 
 // Replicas times partitions of a module are at most this.
 inline constexpr int kMaxHloDevices = 1 << 17;
+// Computations call at most so many levels of others.
+inline constexpr int kMaxHloCallLevels = 256;
 
 // An operand: an instruction of the same computation, and the tuple element of
 // it that is meant ("%while#3": path {3}; empty: all of it).

@@ -17,9 +17,9 @@ namespace podsim {
 // Throws InputError "file:LINE:COLUMN: what" for what is not HLO, including
 // references to what does not exist, operands that are defined later, calls in
 // a circle, numbers of operands and missing attributes that later readers rely
-// on, and nesting deeper than 100 levels. A file that ends too early has its
-// last module marked `truncated`; if it has not one whole computation, that is
-// an error, too.
+// on, nesting deeper than 100 levels, and calls deeper than 256. A file that
+// ends too early has its last module marked `truncated`; if it has not one
+// whole computation, that is an error, too.
 std::vector<HloModule> ParseHlo(std::string_view text, const std::string& file);
 
 // The same of a file. Throws InputError if it cannot be read.

@@ -165,6 +165,10 @@ std::int64_t SaturatingAdd(std::int64_t a, std::int64_t b) {
   return a > kSaturation - b ? kSaturation : a + b;
 }
 
+Bytes SaturatingAdd(Bytes a, Bytes b) {
+  return Bytes(SaturatingAdd(a.value(), b.value()));
+}
+
 std::int64_t SaturatingMultiply(std::int64_t a, std::int64_t b) {
   if (a == 0 || b == 0) return 0;
   return a > kSaturation / b ? kSaturation : a * b;

@@ -103,6 +103,7 @@ Bytes LogicalBytes(const HloShape& shape);
 
 // min(a + b, 2^62) and min(a * b, 2^62) of numbers from 0 to 2^62.
 std::int64_t SaturatingAdd(std::int64_t a, std::int64_t b);
+Bytes SaturatingAdd(Bytes a, Bytes b);
 std::int64_t SaturatingMultiply(std::int64_t a, std::int64_t b);
 
 // The element at a tuple path, e.g. {1, 0}; null if there is none.

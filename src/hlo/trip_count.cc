@@ -10,6 +10,8 @@ namespace podsim {
 namespace {
 
 constexpr int kMaxDepth = 100;
+// Sums of sums double with every line.
+constexpr int kMaxReads = 10'000;
 
 // Differences of 64-bit integers, and products of few.
 __extension__ typedef __int128 Wide;
@@ -39,10 +41,11 @@ class LoopReader {
 
   // `arguments`: of a fused computation; null: parameter 0 is the tuple.
   std::optional<Scalar> Read(int computation, const HloOperand& operand,
-                             const Arguments* arguments, int depth = 0) const {
-    if (depth > kMaxDepth) return std::nullopt;
+                             const Arguments* arguments, int depth = 0) {
+    if (depth > kMaxDepth || ++reads_ > kMaxReads) return std::nullopt;
     const HloComputation& in = module_.computations[computation];
     const HloInstruction& at = in.instructions[operand.instruction];
+    if (operand.path.size() > 1) return std::nullopt;
     if (!operand.path.empty()) {
       return Element(computation, operand.instruction, operand.path.back(),
                      arguments, depth);
@@ -61,7 +64,7 @@ class LoopReader {
     }
     if (at.opcode == "get-tuple-element") {
       const auto index = FindInteger(module_, at, "index");
-      if (!index) return std::nullopt;
+      if (!index || !at.operands[0].path.empty()) return std::nullopt;
       return Element(computation, at.operands[0].instruction,
                      static_cast<int>(*index), arguments, depth);
     }
@@ -82,8 +85,7 @@ class LoopReader {
 
   // An element of a tuple: of the loop's, or of one that is made here.
   std::optional<Scalar> Element(int computation, int tuple, int index,
-                                const Arguments* arguments,
-                                int depth = 0) const {
+                                const Arguments* arguments, int depth = 0) {
     if (depth > kMaxDepth) return std::nullopt;
     const HloInstruction& at =
         module_.computations[computation].instructions[tuple];
@@ -93,7 +95,8 @@ class LoopReader {
     if (at.opcode == "tuple" && index < static_cast<int>(at.operands.size())) {
       return Read(computation, at.operands[index], arguments, depth + 1);
     }
-    if (PassesThrough(at) && !at.operands.empty()) {
+    if (PassesThrough(at) && !at.operands.empty() &&
+        at.operands[0].path.empty()) {
       return Element(computation, at.operands[0].instruction, index, arguments,
                      depth + 1);
     }
@@ -110,7 +113,7 @@ class LoopReader {
   }
 
   Arguments Pass(int computation, const HloInstruction& at,
-                 const Arguments* arguments, int depth) const {
+                 const Arguments* arguments, int depth) {
     Arguments passed;
     for (const HloOperand& operand : at.operands) {
       passed.push_back(Read(computation, operand, arguments, depth + 1));
@@ -120,7 +123,7 @@ class LoopReader {
 
  private:
   std::optional<Scalar> Sum(int computation, const HloInstruction& at,
-                            const Arguments* arguments, int depth) const {
+                            const Arguments* arguments, int depth) {
     const auto a = Read(computation, at.operands[0], arguments, depth + 1);
     const auto b = Read(computation, at.operands[1], arguments, depth + 1);
     if (!a || !b || (!a->is_constant() && !b->is_constant())) {
@@ -137,6 +140,7 @@ class LoopReader {
   }
 
   const HloModule& module_;
+  int reads_ = 0;
 };
 
 // "compare(a, b), direction=LT", with what a and b are.
@@ -149,21 +153,20 @@ struct Comparison {
 std::optional<Comparison> ReadCondition(const HloModule& module,
                                         int computation, HloOperand at,
                                         const Arguments* arguments,
-                                        int depth = 0) {
-  if (depth > kMaxDepth) return std::nullopt;
-  const LoopReader reader(module);
+                                        LoopReader& reader, int depth = 0) {
+  if (depth > kMaxDepth || !at.path.empty()) return std::nullopt;
   const HloInstruction& root =
       module.computations[computation].instructions[at.instruction];
   if (root.opcode == "fusion" || root.opcode == "call") {
     const auto callee = reader.Callee(root);
     if (!callee) return std::nullopt;
     const Arguments passed = reader.Pass(computation, root, arguments, depth);
-    return ReadCondition(module, *callee, reader.Root(*callee), &passed,
+    return ReadCondition(module, *callee, reader.Root(*callee), &passed, reader,
                          depth + 1);
   }
   if (PassesThrough(root) && !root.operands.empty()) {
     return ReadCondition(module, computation, root.operands[0], arguments,
-                         depth + 1);
+                         reader, depth + 1);
   }
   if (root.opcode != "compare") return std::nullopt;
   const auto left = reader.Read(computation, root.operands[0], arguments);
@@ -253,9 +256,9 @@ TripCount FindTripCount(const HloModule& module, int computation,
   if (!condition || !body || loop.operands.empty()) {
     return Unknown("it has no condition or body");
   }
-  const LoopReader reader(module);
-  const auto compared =
-      ReadCondition(module, *condition, reader.Root(*condition), nullptr);
+  LoopReader reader(module);
+  const auto compared = ReadCondition(module, *condition,
+                                      reader.Root(*condition), nullptr, reader);
   if (!compared) {
     return Unknown(
         "its condition does not compare an element of its tuple with a "

@@ -37,7 +37,7 @@ class Validator {
         if (HasUnboundedDimension(instruction.shape)) WarnOfUnbounded();
       }
     }
-    CheckNoCircle();
+    CheckNesting();
   }
 
  private:
@@ -194,16 +194,19 @@ class Validator {
         module_.file + ": unbounded dimensions ('?') count as 1 element");
   }
 
-  // Depth first, with a stack of its own: chains of calls may be long.
-  void CheckNoCircle() const {
+  // No circles and no long chains: others follow calls recursively. Depth
+  // first, with a stack of its own.
+  void CheckNesting() const {
     enum class State : unsigned char { kNew, kOpen, kDone };
     std::vector<State> states(module_.computations.size(), State::kNew);
+    std::vector<int> levels(states.size(), 0);  // of calls below
     std::vector<int> open;
     for (std::size_t c = 0; c < states.size(); ++c) {
       if (states[c] == State::kNew) open.push_back(static_cast<int>(c));
       while (!open.empty()) {
         const auto current = static_cast<std::size_t>(open.back());
         if (states[current] != State::kNew) {
+          if (states[current] == State::kOpen) SetLevels(current, levels);
           states[current] = State::kDone;
           open.pop_back();
           continue;
@@ -217,6 +220,20 @@ class Validator {
             if (states[callee] == State::kNew) open.push_back(call.computation);
           }
         }
+      }
+    }
+  }
+
+  void SetLevels(std::size_t computation, std::vector<int>& levels) const {
+    for (const HloInstruction& caller :
+         module_.computations[computation].instructions) {
+      for (const HloCall& call : caller.calls) {
+        const int level = levels[static_cast<std::size_t>(call.computation)];
+        if (level == kMaxHloCallLevels) {
+          Fail(caller, "calls nested deeper than " +
+                           std::to_string(kMaxHloCallLevels) + " levels");
+        }
+        levels[computation] = std::max(levels[computation], level + 1);
       }
     }
   }

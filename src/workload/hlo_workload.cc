@@ -22,6 +22,8 @@ namespace {
 
 constexpr int kMaxTrips = 1 << 30;
 constexpr std::size_t kMaxOps = 1'000'000;
+// Calls that are written out double with every level.
+constexpr std::int64_t kMaxInstructions = 1'000'000;
 
 // --trip-count N for loops whose count is not known, or WHILE=N for one.
 class TripCounts {
@@ -53,7 +55,8 @@ class TripCounts {
     return std::nullopt;
   }
 
-  void RequireNamed(const std::vector<std::string>& loops) const {
+  void RequireNamed(const std::set<std::string>& names) const {
+    const std::vector<std::string> loops(names.begin(), names.end());
     for (const auto& [name, count] : counts_) {
       if (name.empty() || used_.contains(name)) continue;
       const auto similar = Similar(name, loops);
@@ -102,6 +105,7 @@ class Loader {
         placement_(workload.slice, Assign()),
         trip_counts_(request.trip_counts),
         overrides_(ParseLoweringOverrides(request.lowerings)),
+        costs_(module),
         fused_(HasFusions(module)) {}
 
   void Load() {
@@ -129,7 +133,7 @@ class Loader {
   }
 
   // One run of a computation with these arguments, while its callers hold
-  // `outside`.
+  // `outside`. Recursive: kMaxHloCallLevels at most.
   std::vector<StepItem> Walk(int computation,
                              const std::vector<HloValue>& arguments,
                              Bytes outside, HloValue& result) {
@@ -139,6 +143,12 @@ class Loader {
     const HloComputation& body = module_.computations[computation];
     HloValues values(body, arguments);
     const int count = static_cast<int>(body.instructions.size());
+    instructions_ += count;
+    if (instructions_ > kMaxInstructions) {
+      throw InputError(WhereIs(module_, body.instructions[0]),
+                       "the module has more than a million instructions "
+                       "once its calls are written out");
+    }
     for (int i = 0; i < count; ++i) {
       const HloInstruction& instruction = body.instructions[i];
       if (AddControlFlow(computation, i, outside, values, items)) continue;
@@ -208,17 +218,16 @@ class Loader {
         module_.computations[computation].instructions[i];
     const auto body = FindCall(loop, HloCallRole::kBody);
     if (!body) return;
-    loops_.push_back(loop.name);
+    loops_.insert(loop.name);
     const TripCount found = FindTripCount(module_, computation, i);
     const bool known = found.source != TripCountSource::kUnknown;
     std::int64_t count = known ? found.count : 1;
     if (const auto given = trip_counts_.Of(loop.name, known)) {
       count = *given;
     } else if (!known) {
-      workload_.warnings.push_back(
-          WhereIs(module_, loop) + ": the trip count of the loop " + loop.name +
-          " is not known (" + found.reason +
-          "), taken as 1; give --trip-count " + loop.name + "=N");
+      WarnOnce(WhereIs(module_, loop) + ": the trip count of the loop " +
+               loop.name + " is not known (" + found.reason +
+               "), taken as 1; give --trip-count " + loop.name + "=N");
     }
     if (count > kMaxTrips) {
       throw InputError(WhereIs(module_, loop),
@@ -261,10 +270,10 @@ class Loader {
     if (!branch) return;
     const int taken = conditional.calls[*branch].computation;
     if (conditional.calls.size() > 1) {
-      workload_.warnings.push_back(
-          WhereIs(module_, conditional) + ": of the branches of " +
-          conditional.name + " the one with the most work is taken to run: " +
-          module_.computations[taken].name);
+      WarnOnce(WhereIs(module_, conditional) + ": of the branches of " +
+               conditional.name +
+               " the one with the most work is taken to run: " +
+               module_.computations[taken].name);
     }
     // Operand 0 selects, operand k + 1 is the argument of branch k.
     std::vector<HloValue> arguments = values.ArgumentsOf(i);
@@ -276,12 +285,12 @@ class Loader {
     values.Set(i, result);
   }
 
-  double WorkOf(int computation) const {
+  double WorkOf(int computation) {
     double work = 0;
     const auto count =
         static_cast<int>(module_.computations[computation].instructions.size());
     for (int i = 0; i < count; ++i) {
-      const HloCost cost = CostOf(module_, computation, i);
+      const HloCost cost = costs_.Of(computation, i);
       work += cost.flops.value() + static_cast<double>(cost.bytes.value());
     }
     return work;
@@ -346,7 +355,7 @@ class Loader {
   void AddCompute(int computation, int i, std::vector<StepItem>& items) {
     const HloInstruction& instruction =
         module_.computations[computation].instructions[i];
-    const HloCost cost = CostOf(module_, computation, i);
+    const HloCost cost = costs_.Of(computation, i);
     if (cost.unknown_target) unknown_targets_.insert(*cost.unknown_target);
     const bool counts = fused_ || cost.flops.value() > 0;
     if (!counts ||
@@ -404,6 +413,12 @@ class Loader {
     return before == 0 ? name : name + "@" + std::to_string(before + 1);
   }
 
+  // Of a computation that is called twice.
+  void WarnOnce(std::string warning) {
+    if (!warned_.insert(warning).second) return;
+    workload_.warnings.push_back(std::move(warning));
+  }
+
   void WarnOfGuesses() {
     const auto warn = [&](const std::string& text) {
       workload_.warnings.push_back(module_.file + ": " + text);
@@ -439,10 +454,13 @@ class Loader {
   HloPlacement placement_;
   TripCounts trip_counts_;
   std::vector<LoweringOverride> overrides_;
+  HloCosts costs_;
   bool fused_;
   bool ragged_ = false;
   int host_transfers_ = 0;
-  std::vector<std::string> loops_;
+  std::int64_t instructions_ = 0;  // walked through
+  std::set<std::string> loops_;
+  std::set<std::string> warned_;
   std::uint32_t next_mark_ = kFirstMark;
   std::map<std::string, int> times_named_;
   std::set<std::string> unknown_targets_;

@@ -1,20 +1,24 @@
 // libFuzzer entry, run by scripts/fuzz.sh: any text is refused with InputError
-// or read; what is read is written and read as the same modules, and its groups
-// expand or are refused.
+// or read; what is read is written and read as the same modules; and whatever
+// is asked about a module is answered or refused.
 //
 // Modules: base hlo
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/check.h"
 #include "base/error.h"
+#include "hlo/collectives.h"
+#include "hlo/cost.h"
 #include "hlo/parser.h"
 #include "hlo/replica_groups.h"
+#include "hlo/trip_count.h"
+#include "hlo/validate.h"
 #include "hlo/writer.h"
+#include "test/fuzz/memory.h"
 
 namespace podsim {
 namespace {
@@ -23,48 +27,106 @@ namespace {
 // and a text has many lines.
 constexpr int kManyDevices = 4096;
 
-void ExpandAll(const HloModule& module, const HloInstruction& instruction,
-               const DeviceCounts& devices) {
-  const std::string where = WhereIs(module, instruction);
-  if (const auto* text = FindAttribute(instruction, "replica_groups")) {
-    const ReplicaGroups groups = ParseReplicaGroups(*text, where);
-    const GroupMode mode = GroupModeOf(module, instruction);
-    const bool ragged = instruction.opcode.starts_with("all-reduce");
-    for (const auto& group :
-         ExpandGroups(groups, mode, devices, ragged, where)) {
-      for (const int id : group) CHECK(id >= 0 && id < kMaxHloDevices);
-    }
-  }
-  if (const auto* text = FindAttribute(instruction, "source_target_pairs")) {
-    ExpandPairs(ParseSourceTargetPairs(*text, where),
-                GroupModeOf(module, instruction), devices, where);
-  }
-}
+// Reading a text takes at most so many times its bytes of heap, and so do the
+// answers about its costs; 64 KiB more for short ones.
+constexpr std::size_t kBytesPerByte = 100;
+constexpr std::size_t kBytesOfShort = std::size_t{64} << 10;
+// Groups are written as [1,131072]<=[131072]: one fusion holds 4 bytes for each
+// of 2^20 devices in groups, and 56 more for groups of one.
+constexpr std::size_t kBytesOfGroups = std::size_t{60} << 20;
 
-bool IsCollective(const HloInstruction& instruction) {
-  for (const char* opcode :
-       {"all-reduce", "all-gather", "reduce-scatter", "all-to-all",
-        "ragged-all-to-all", "collective-broadcast", "collective-permute"}) {
-    if (instruction.opcode == opcode ||
-        instruction.opcode == std::string(opcode) + "-start") {
-      return true;
-    }
-  }
-  return false;
-}
-
-void CheckGroups(const HloModule& module) {
+template <class Ask>
+void AnswersOrRefuses(Ask ask) {
   try {
-    const DeviceCounts devices = InferDevices(module);
-    if (devices.devices() > kManyDevices) return;
-    for (const HloComputation& computation : module.computations) {
-      for (const HloInstruction& instruction : computation.instructions) {
-        if (IsCollective(instruction)) ExpandAll(module, instruction, devices);
-      }
-    }
+    ask();
   } catch (const InputError&) {
     // Refused.
   }
+}
+
+void CheckCollective(const HloModule& module, const HloCollective& collective,
+                     const DeviceCounts& devices) {
+  const auto computations = static_cast<int>(module.computations.size());
+  CHECK(collective.computation >= 0 && collective.computation < computations);
+  CHECK(collective.operand_bytes >= Bytes(0));
+  CHECK(collective.result_bytes >= Bytes(0));
+  CHECK(collective.payload >= Bytes(0));
+  for (const auto& group : collective.groups) {
+    for (const int id : group) CHECK(id >= 0 && id < kMaxHloDevices);
+  }
+  for (const auto& [source, target] : collective.pairs) {
+    CHECK(source >= 0 && source < devices.devices());
+    CHECK(target >= 0 && target < devices.devices());
+  }
+}
+
+void AskCommunication(const HloModule& module, const DeviceCounts& devices,
+                      int computation, int instruction) {
+  const auto found =
+      FindCommunication(module, devices, computation, instruction);
+  if (!found) return;
+  for (const HloCollective& collective : found->collectives) {
+    CHECK(ToText(collective.kind)[0] != 0);
+    CheckCollective(module, collective, devices);
+  }
+  CHECK(!found->start || *found->start < instruction);
+}
+
+void CheckCost(const HloCost& cost) {
+  CHECK(cost.flops >= Flops(0)) << cost.flops.value();  // and a number
+  CHECK(cost.reduction_flops >= Flops(0));
+  CHECK(cost.bytes >= Bytes(0));
+  CHECK(cost.bytes_in_place >= Bytes(0));
+}
+
+void AskInstruction(const HloModule& module, HloCosts& costs, int c, int i) {
+  AnswersOrRefuses([&] { CheckCost(costs.Of(c, i)); });
+  AnswersOrRefuses([&] {
+    const auto bytes = AsyncCopyBytes(module, c, i);
+    CHECK(!bytes || *bytes >= Bytes(0));
+  });
+  if (module.computations[c].instructions[i].opcode != "while") return;
+  AnswersOrRefuses([&] {
+    const TripCount trips = FindTripCount(module, c, i);
+    CHECK(trips.count >= 0);
+    CHECK((trips.source == TripCountSource::kUnknown) != trips.reason.empty());
+  });
+}
+
+// Calls ask(computation, instruction) for each.
+template <class Ask>
+void ForEach(const HloModule& module, Ask ask) {
+  for (std::size_t c = 0; c < module.computations.size(); ++c) {
+    const std::size_t size = module.computations[c].instructions.size();
+    for (std::size_t i = 0; i < size; ++i) {
+      ask(static_cast<int>(c), static_cast<int>(i));
+    }
+  }
+}
+
+void AskCosts(const HloModule& module) {
+  AnswersOrRefuses([&] {
+    for (const std::int64_t count : ExecutionCounts(module, 3)) {
+      CHECK(count >= 0);
+    }
+  });
+  AnswersOrRefuses([&] {
+    const HloTotals totals = TotalFlops(module, 1);
+    CHECK(totals.static_flops >= Flops(0));
+    CHECK(totals.dynamic_flops >= Flops(0));
+  });
+  HloCosts costs(module);
+  ForEach(module, [&](int c, int i) { AskInstruction(module, costs, c, i); });
+}
+
+void AskCommunications(const HloModule& module) {
+  AnswersOrRefuses([&] {
+    const DeviceCounts devices = InferDevices(module);
+    if (devices.devices() > kManyDevices) return;
+    ForEach(module, [&](int c, int i) {
+      AnswersOrRefuses([&] { AskCommunication(module, devices, c, i); });
+    });
+  });
 }
 
 void CheckRoundTrip(const std::vector<HloModule>& modules) {
@@ -75,16 +137,24 @@ void CheckRoundTrip(const std::vector<HloModule>& modules) {
 }
 
 void Fuzz(std::string_view text) {
+  const std::size_t most = kBytesPerByte * text.size() + kBytesOfShort;
   std::vector<HloModule> modules;
   try {
+    const MemoryLimit limit(most);
     modules = ParseHlo(text, "fuzz.hlo");
   } catch (const InputError&) {
     return;
   }
   CheckRoundTrip(modules);
-  for (const HloModule& module : modules) {
+  for (HloModule& module : modules) {
     CHECK(module.entry.has_value() || module.truncated.has_value());
-    CheckGroups(module);
+    ValidateHlo(module);  // what is read is valid
+    {
+      const MemoryLimit limit(most);
+      AskCosts(module);
+    }
+    const MemoryLimit limit(most + kBytesOfGroups);
+    AskCommunications(module);
   }
 }
 

@@ -454,17 +454,26 @@ TEST_CASE("deep nesting up to the limit is read", "[hlo][parser]") {
   CHECK(ToText(Shape(open + close)) == open + close);
 }
 
-TEST_CASE("long chains of calls are walked without recursion",
-          "[hlo][parser]") {
-  constexpr int kLength = 20'000;
+// c0, and c1 that calls it, ..
+std::string ChainOfCalls(int computations) {
   std::string text = "c0 {\n  x = f32[] parameter(0)\n}\n";
-  for (int i = 1; i < kLength; ++i) {
+  for (int i = 1; i < computations; ++i) {
     text += "c" + std::to_string(i) + " {\n  x = f32[] parameter(0)\n" +
             "  y = f32[] call(x), to_apply=c" + std::to_string(i - 1) + "\n}\n";
   }
-  const HloModule module = ParseOne(text);
-  CHECK(module.computations.size() == kLength);
-  CHECK(module.entry == kLength - 1);
+  return text;
+}
+
+TEST_CASE("calls of 256 levels are read, deeper ones refused",
+          "[hlo][parser]") {
+  const HloModule module = ParseOne(ChainOfCalls(257));
+  CHECK(module.computations.size() == 257);
+  CHECK(module.entry == 256);
+  // c257 stands in line 4 + 4 x 256, its call two lines below.
+  for (const int length : {258, 20'000}) {
+    CHECK(ErrorOf([&] { ParseOne(ChainOfCalls(length)); }) ==
+          "test.hlo:1030:3: calls nested deeper than 256 levels");
+  }
 }
 
 TEST_CASE("a file is read, or named as unreadable", "[hlo][parser]") {

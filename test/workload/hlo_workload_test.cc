@@ -254,5 +254,32 @@ TEST_CASE("what cannot be a step is refused, with the remedy",
              Catch::Contains("expected an integer"));
 }
 
+TEST_CASE("calls that double are refused at a million instructions",
+          "[workload][hlo]") {
+  // c0 has 1 instruction, c(i) 3 and those of c(i-1) twice: 4 x 2^i - 3 written
+  // out. The entry has p and a call, 2 more.
+  const auto calls = [](int levels) {
+    std::string text = "c0 {\n  x = f32[64,64] parameter(0)\n}\n";
+    for (int i = 0; i < levels; ++i) {
+      const std::string call =
+          " = f32[64,64] call(x), to_apply=c" + std::to_string(i) + "\n";
+      text += "c" + std::to_string(i + 1) +
+              " {\n  x = f32[64,64] parameter(0)\n  a" + call + "  b" + call +
+              "}\n";
+    }
+    return Entry("  r = f32[64,64] call(p), to_apply=c" +
+                     std::to_string(levels) + "\n" + kDot,
+                 1, text);
+  };
+  CHECK(Make(calls(17), "v5e:1x1").graph.ops.size() == 1);
+  for (const int levels : {18, 200}) {
+    const std::string error = ErrorOf([&] { Make(calls(levels), "v5e:1x1"); });
+    CAPTURE(error);
+    CHECK(
+        error.ends_with("the module has more than a million instructions "
+                        "once its calls are written out"));
+  }
+}
+
 }  // namespace
 }  // namespace podsim
