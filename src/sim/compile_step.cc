@@ -45,14 +45,12 @@ class Compiler {
     for (const StepOp& op : graph.ops) overlaps_ |= op.async();
   }
 
-  // `times`: executions that each of these stands for.
   void AddItems(const std::vector<StepItem>& items,
                 const std::vector<const Schedule*>& collectives,
-                int most_repeats, double times) {
+                int most_repeats) {
     for (const StepItem& item : items) {
-      times_ = times;
       if (!item.op) {
-        AddLoop(item, collectives, most_repeats, times);
+        AddLoop(item, collectives, most_repeats);
       } else if (item.wait) {
         AddWait(*item.op);
       } else if (collectives[*item.op] != nullptr) {
@@ -70,18 +68,17 @@ class Compiler {
  private:
   void AddLoop(const StepItem& loop,
                const std::vector<const Schedule*>& collectives,
-               int most_repeats, double times) {
+               int most_repeats) {
     const bool whole = most_repeats == 0 || loop.repeat <= most_repeats;
     const int repeats = whole ? loop.repeat : most_repeats;
     ShortenedLoop shortened;
     for (int k = 0; k < repeats; ++k) {
       shortened.first_op.push_back(step_.schedule.size());
-      const bool stands_for_more = !whole && k == repeats - 2;
-      const double more = stands_for_more ? loop.repeat - repeats + 1 : 1;
-      AddItems(loop.body, collectives, most_repeats, times * more);
+      AddItems(loop.body, collectives, most_repeats);
     }
     if (whole) return;
     shortened.first_op.push_back(step_.schedule.size());
+    shortened.left_out = loop.repeat - repeats;
     step_.loops.push_back(std::move(shortened));
   }
 
@@ -156,7 +153,6 @@ class Compiler {
   }
 
   void Record(StepExecution execution) {
-    execution.times = times_;
     step_.executions.push_back(execution);
   }
 
@@ -215,7 +211,6 @@ class Compiler {
   std::uint32_t sites_;
   Seconds launch_;
   bool overlaps_ = false;
-  double times_ = 1;  // that the next execution stands for
   CompiledStep step_;
   // What the next op of each site's core waits for.
   std::vector<std::vector<OpId>> core_;
@@ -233,7 +228,7 @@ CompiledStep CompileStep(const StepGraph& graph,
                          int most_repeats) {
   CHECK(most_repeats == 0 || most_repeats >= 4);
   Compiler compiler(graph, sites, launch);
-  compiler.AddItems(graph.items, collectives, most_repeats, /*times=*/1);
+  compiler.AddItems(graph.items, collectives, most_repeats);
   return std::move(compiler).Finish();
 }
 

@@ -23,10 +23,11 @@ struct StepExecution {
   double times = 1;           // executions of the step that this stands for
 };
 
-// A loop of which only the first iterations were compiled.
+// A loop of which only some iterations were compiled.
 struct ShortenedLoop {
   // The first op of every iteration, and the one after the last.
   std::vector<std::uint32_t> first_op;
+  int left_out = 0;  // iterations
 };
 
 struct CompiledStep {
@@ -45,8 +46,7 @@ struct CompiledStep {
 // anything can run beside them. Copies
 // run one after the other beside the core, and so do the collectives on the
 // SparseCore. Of loops with more than `most_repeats`
-// iterations (0: any number) only so many are compiled, at least 4; the last
-// but one stands for those left out.
+// iterations (0: any number) only so many are compiled, at least 4.
 CompiledStep CompileStep(const StepGraph& graph,
                          const std::vector<const Schedule*>& collectives,
                          std::uint32_t sites, Seconds launch,

@@ -22,8 +22,9 @@
 namespace podsim {
 namespace {
 
-// Iterations of a loop that are simulated where the rest are the same.
-constexpr int kFewRepeats = 4;
+// Iterations of a loop that are simulated where the rest are the same: so many,
+// or else so many.
+constexpr int kFewRepeats[] = {5, 10};
 
 class StepSimulation {
  public:
@@ -82,9 +83,11 @@ class StepSimulation {
   std::vector<int> RepeatsToTry() const {
     std::vector<int> repeats;
     const bool looks = record_ != nullptr || options_.links;
-    if (!looks && slice_.topology.dated().empty() &&
-        HasLongerLoop(workload_.graph.items, kFewRepeats)) {
-      repeats.push_back(kFewRepeats);
+    for (const int few : kFewRepeats) {
+      if (!looks && slice_.topology.dated().empty() &&
+          HasLongerLoop(workload_.graph.items, few)) {
+        repeats.push_back(few);
+      }
     }
     repeats.push_back(0);
     return repeats;
@@ -106,7 +109,7 @@ class StepSimulation {
     network.model = options_.network;
     Timeline timeline =
         RunEngine(compiled.schedule, network, slice_.topology, options_);
-    if (!LoopsAreSteady(compiled, timeline)) return false;
+    if (!UseSteadyLoops(timeline, compiled)) return false;
     Account(compiled, timeline, grid, result);
     auto path = FindCriticalPath(workload_.graph, compiled, timeline, network,
                                  *result.makespan_s);

@@ -9,19 +9,47 @@
 namespace podsim {
 namespace {
 
-// Relative to the makespan: what rounding may do to equal iterations.
-constexpr double kSteadySlack = 1e-12;
+// Relative to an iteration: what rounding may do to equal ones. Where transfers
+// of several hops share links, dates that differ in the last digit may be
+// served in another order.
+constexpr double kSteadySlack = 1e-9;
 // Relative, of sums that must add up.
 constexpr double kSumSlack = 1e-9;
 
-bool AreTranslated(const std::vector<double>& dates, std::uint32_t first,
-                   std::uint32_t second, std::uint32_t ops, double by,
-                   double slack) {
+// How far the dates of ops from `second` on are from those of as many from
+// `first` on, `by` later.
+double Apart(const std::vector<double>& dates, std::uint32_t first,
+             std::uint32_t second, std::uint32_t ops, double by) {
+  double most = 0;
   for (std::uint32_t k = 0; k < ops; ++k) {
-    const double apart = dates[second + k] - dates[first + k];
-    if (!(std::abs(apart - by) <= slack)) return false;
+    const double apart = std::abs(dates[second + k] - dates[first + k] - by);
+    if (!(apart <= most)) most = apart;
   }
-  return true;
+  return most;
+}
+
+// The iteration that is most like the one before, but not the first or last;
+// nullopt: none is the same.
+std::optional<std::size_t> SteadyIteration(const ShortenedLoop& loop,
+                                           const Timeline& timeline) {
+  std::optional<std::size_t> steady;
+  double least = 0;
+  for (std::size_t k = 1; k + 2 < loop.first_op.size(); ++k) {
+    const std::uint32_t first = loop.first_op[k - 1];
+    const std::uint32_t second = loop.first_op[k];
+    const std::uint32_t ops = second - first;
+    if (loop.first_op[k + 1] - second != ops) continue;
+    if (ops == 0) return k;
+    const double by = timeline.end[second] - timeline.end[first];
+    double apart = Apart(timeline.end, first, second, ops, by);
+    if (!timeline.start.empty()) {
+      apart = std::max(apart, Apart(timeline.start, first, second, ops, by));
+    }
+    if (!(apart <= kSteadySlack * by) || (steady && apart >= least)) continue;
+    steady = k;
+    least = apart;
+  }
+  return steady;
 }
 
 class PathFinder {
@@ -139,22 +167,14 @@ class PathFinder {
 
 }  // namespace
 
-bool LoopsAreSteady(const CompiledStep& step, const Timeline& timeline) {
-  const double slack = kSteadySlack * timeline.makespan;
+bool UseSteadyLoops(const Timeline& timeline, CompiledStep& step) {
   for (const ShortenedLoop& loop : step.loops) {
-    const std::size_t n = loop.first_op.size();
-    const std::uint32_t first = loop.first_op[n - 3];
-    const std::uint32_t second = loop.first_op[n - 2];
-    const std::uint32_t ops = second - first;
-    if (loop.first_op[n - 1] - second != ops) return false;
-    if (ops == 0) continue;
-    const double by = timeline.end[second] - timeline.end[first];
-    if (!AreTranslated(timeline.end, first, second, ops, by, slack)) {
-      return false;
-    }
-    if (!timeline.start.empty() &&
-        !AreTranslated(timeline.start, first, second, ops, by, slack)) {
-      return false;
+    const auto steady = SteadyIteration(loop, timeline);
+    if (!steady) return false;
+    for (StepExecution& execution : step.executions) {
+      if (execution.first_start < loop.first_op[*steady]) continue;
+      if (execution.first_start >= loop.first_op[*steady + 1]) break;
+      execution.times *= 1 + loop.left_out;
     }
   }
   return true;

@@ -12,10 +12,12 @@ namespace podsim {
 
 // What can be said of a step whose loops were shortened.
 
-// Whether the last two iterations of every shortened loop are the same but for
-// their date, on every site: then all further ones are, as each depends on the
-// one before alone, and everything after the loop only comes later.
-bool LoopsAreSteady(const CompiledStep& step, const Timeline& timeline);
+// Lets one iteration of every shortened loop stand for those left out: one that
+// is the same as the one before but for its date, on every site. Then all
+// between the first and the last ones are, as each depends on the one before
+// and on nothing that is different; the last ones may feel what comes after the
+// loop, as chips run ahead. False: some loop has none.
+bool UseSteadyLoops(const Timeline& timeline, CompiledStep& step);
 
 // From the op that ends last, back along the dependence that ended last; the
 // parts telescope to the makespan. Summed per op of the step and kind of time.

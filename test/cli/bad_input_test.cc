@@ -46,7 +46,7 @@ void RequireRefused(const std::vector<BadInput>& table) {
 }
 
 const std::string kCommands =
-    "simulate, collective, compare, lower, verify, sweep, check, topology, "
+    "simulate, explain, collective, compare, lower, verify, sweep, check, topology, "
     "lowerings, generations";
 const std::string kUnits = " (known: B, kB, MB, GB, TB, KiB, MiB, GiB, TiB)";
 const std::string kLowerings =

@@ -1,5 +1,6 @@
 // Makespans of workloads that a pencil gives too.
 #include <catch2/catch.hpp>
+#include <tuple>
 #include <nlohmann/json.hpp>
 
 #include "test/cli/podsim_process.h"
@@ -95,11 +96,18 @@ TEST_CASE("a step takes the sum of its computes and closed forms", "[cli]") {
   CheckSeconds(step["idle_s"], 0);
   CheckSeconds(step["interference_s"], 0);
   // Nothing overlaps: everything is on the critical path.
-  REQUIRE(step["critical_path"].size() == 4);
-  CheckSeconds(step["critical_path"][0]["seconds"], 10 * kMicro);
-  CheckSeconds(step["critical_path"][1]["seconds"], 33 * kMicro);
-  CheckSeconds(step["critical_path"][2]["seconds"], 20 * kMicro);
-  CheckSeconds(step["critical_path"][3]["seconds"], 126 * kMicro);
+  const std::vector<std::tuple<std::string, std::string, double>> path = {
+      {"a", "compute", 10},       {"gather", "latency", 3},
+      {"gather", "transfer", 30}, {"b", "compute", 20},
+      {"reduce", "latency", 6},   {"reduce", "transfer", 120}};
+  REQUIRE(step["critical_path"].size() == path.size());
+  for (std::size_t k = 0; k < path.size(); ++k) {
+    const auto& [op, kind, micros] = path[k];
+    CHECK(step["critical_path"][k]["op"] == op);
+    CHECK(step["critical_path"][k]["kind"] == kind);
+    CheckSeconds(step["critical_path"][k]["seconds"], micros * kMicro);
+  }
+  CheckSeconds(step["critical_path_kinds"]["transfer"], 150 * kMicro);
   CheckSeconds(step["collectives"][0]["exposed_s"], 33 * kMicro);
   CheckSeconds(step["collectives"][1]["exposed_s"], 126 * kMicro);
 }

@@ -31,10 +31,10 @@ StepResult Run(const Workload& workload, StepMode mode,
   return SimulateStep(workload, options, times);
 }
 
-// Computes, and shifts by one along an axis, some async, in loops.
-class ShiftText {
+// Computes, and gathers of pairs: one transfer each way. Some async, in loops.
+class PairsText {
  public:
-  explicit ShiftText(Random& random) : random_(random) {}
+  explicit PairsText(Random& random) : random_(random) {}
 
   std::string List(int depth) {
     std::string text;
@@ -65,11 +65,10 @@ class ShiftText {
     }
     const bool async = !random_.OneIn(3);
     if (async) flying = id;
-    return head + R"("collective": "collective-permute", "bytes": ")" +
+    return head + R"("collective": "all-gather", "bytes": ")" +
            std::to_string(random_.Int(0, 30) * 100000) +
-           R"(B", "shift": {"axis": ")" +
-           random_.Pick<std::string>({"x", "y"}) + R"(", "by": )" +
-           random_.Pick<std::string>({"1", "-1"}) + "}" +
+           R"(B", "lowering": "line", "axes": [")" +
+           random_.Pick<std::string>({"x", "y"}) + "\"]" +
            (async ? R"(, "async": true)" : "") + after + "}";
   }
 
@@ -82,8 +81,8 @@ TEST_CASE("where links are plain queues both step modes agree",
   for (std::uint64_t seed = 0; seed < 400; ++seed) {
     Random random(seed);
     const std::string text =
-        Step(random.Pick<std::string>({"ideal:4x4", "ideal:3x5", "ideal:8x3"}),
-             ShiftText(random).List(2));
+        Step(random.Pick<std::string>({"ideal:2x2", "ideal:2x2x2"}),
+             PairsText(random).List(2));
     CAPTURE(seed, text);
     const Workload workload = Read(text);
     const StepResult engine = Run(workload, StepMode::kEngine, "fifo");
@@ -120,7 +119,7 @@ TEST_CASE("a gather beside a compute is exposed as far as it is longer",
           "[sim][step]") {
   // ring: 3 steps of 9 MB at 100 GB/s and 1 us each.
   const double gather = 3 * (9e6 / 100e9 + 1e-6);
-  for (const int micros : {10, 200, 273, 274, 500}) {
+  for (const int micros : {10, 200, 272, 274, 500}) {
     const Workload workload =
         Read(Step("ideal:4",
                   kGather + R"(, "async": true}, {"id": "c", "compute":
@@ -150,10 +149,12 @@ TEST_CASE("collectives on the SparseCore run one at a time", "[sim][step]") {
   const auto text = [](const std::string& mode) {
     return Step("ideal:4x4",
                 R"({"id": "a", "collective": "collective-permute",
-                    "bytes": "10MB", "shift": {"axis": "x", "by": 1}, "mode": ")" +
+                    "bytes": "10MB", "shift": {"axis": "x", "by": 1},
+                    "lowering": "direct", "mode": ")" +
                     mode + R"("},
                    {"id": "b", "collective": "collective-permute",
-                    "bytes": "10MB", "shift": {"axis": "y", "by": 1}, "mode": ")" +
+                    "bytes": "10MB", "shift": {"axis": "y", "by": 1},
+                    "lowering": "direct", "mode": ")" +
                     mode + R"("},
                    {"id": "c", "compute": {"duration": "1us"},
                     "after": ["a", "b"]})");
