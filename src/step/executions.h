@@ -15,8 +15,9 @@ enum class ExecutionKind : std::uint8_t { kCompute, kSync, kStart, kWait };
 struct StepRun {
   std::uint32_t op = 0;  // index into StepGraph::ops
   ExecutionKind kind = ExecutionKind::kCompute;
-  std::uint32_t started = 0;            // of a wait: the run of its start
-  std::vector<std::uint32_t> deps = {};  // earlier runs; of an async op its wait
+  std::uint32_t started = 0;  // of a wait: the run of its start
+  std::vector<std::uint32_t> deps =
+      {};  // earlier runs; of an async op its wait
 };
 
 // Everything the core executes, loops written out, in order of issue. Throws

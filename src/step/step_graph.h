@@ -16,8 +16,8 @@ namespace podsim {
 enum class CollectiveMode : std::uint8_t {
   kSync,
   kAsync,
-  kAsyncFused,   // while in flight it takes a share of the TensorCore
-  kSparseCore,   // one at a time on the SparseCore unit
+  kAsyncFused,  // while in flight it takes a share of the TensorCore
+  kSparseCore,  // one at a time on the SparseCore unit
 };
 const char* ToText(CollectiveMode mode);  // "sync", "async_fused", ..
 
@@ -75,7 +75,7 @@ struct LiveBuffer {
 // The most that a chip's HBM holds at once.
 struct StepMemory {
   Bytes peak;
-  std::string at;  // the op that runs then
+  std::string at;                     // the op that runs then
   std::vector<LiveBuffer> live = {};  // most bytes first
 };
 

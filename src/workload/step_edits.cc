@@ -54,7 +54,9 @@ void AddWaits(const StepGraph& graph, const std::vector<bool>& turned,
 }
 
 // "fusion.7" of "fusion.7@2": what is called twice has its ops twice.
-std::string NameOf(const StepOp& op) { return op.id.substr(0, op.id.find('@')); }
+std::string NameOf(const StepOp& op) {
+  return op.id.substr(0, op.id.find('@'));
+}
 
 std::string Unquoted(std::string text) {
   if (text.size() >= 2 && text.front() == '"' && text.back() == '"') {
@@ -104,8 +106,8 @@ void MakeAllAsync(StepGraph& graph) {
   AddWaits(graph, turned, graph.items);
 }
 
-void SetOpTimes(std::string_view csv, const std::string& file,
-                StepGraph& graph, std::vector<std::string>& warnings) {
+void SetOpTimes(std::string_view csv, const std::string& file, StepGraph& graph,
+                std::vector<std::string>& warnings) {
   const std::map<std::string, double> times = ReadTimes(csv, file);
   std::map<std::string, bool> left;
   for (const auto& [name, seconds] : times) left[name] = true;
@@ -123,14 +125,16 @@ void SetOpTimes(std::string_view csv, const std::string& file,
   const std::string first = left.begin()->first;
   if (left.size() == times.size()) {
     const auto near = Similar(first, known);
-    throw InputError(file, "no name is that of a compute of this step; the "
-                           "first is " + first +
-                               (near ? ", did you mean " + *near + "?" : ""));
+    throw InputError(file,
+                     "no name is that of a compute of this step; the "
+                     "first is " +
+                         first + (near ? ", did you mean " + *near + "?" : ""));
   }
   warnings.push_back(file + ": " + std::to_string(left.size()) + " of " +
                      std::to_string(times.size()) +
                      " names are no computes of this step and left out; the "
-                     "first is " + first);
+                     "first is " +
+                     first);
 }
 
 }  // namespace podsim

@@ -22,8 +22,8 @@ void MakeAllAsync(StepGraph& graph);
 // execution); `file` names it in messages. What is no compute of the step is a
 // warning. Throws InputError at the line of what is no number or stands twice,
 // and if no name fits.
-void SetOpTimes(std::string_view csv, const std::string& file,
-                StepGraph& graph, std::vector<std::string>& warnings);
+void SetOpTimes(std::string_view csv, const std::string& file, StepGraph& graph,
+                std::vector<std::string>& warnings);
 
 }  // namespace podsim
 

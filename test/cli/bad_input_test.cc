@@ -46,7 +46,8 @@ void RequireRefused(const std::vector<BadInput>& table) {
 }
 
 const std::string kCommands =
-    "simulate, explain, collective, compare, lower, verify, sweep, check, topology, "
+    "simulate, explain, collective, compare, lower, verify, sweep, check, "
+    "topology, "
     "lowerings, generations";
 const std::string kUnits = " (known: B, kB, MB, GB, TB, KiB, MiB, GiB, TiB)";
 const std::string kLowerings =
@@ -806,9 +807,10 @@ TEST_CASE("workloads with a mistake are refused at its place", "[cli]") {
   refused("/ops: ", "expected at least one op", Workload(""));
   refused("/ops/0/id: ", "must not be empty",
           Workload(R"({"id": "", "compute": {"duration": "1us"}})"));
-  refused("/ops/0: ",
-          "expected one of collective, compute, copy or repeat in an op, got none",
-          Workload(R"({"id": "a"})"));
+  refused(
+      "/ops/0: ",
+      "expected one of collective, compute, copy or repeat in an op, got none",
+      Workload(R"({"id": "a"})"));
   refused("/ops/0/after/0: ", "\"a\" is the op itself" + names,
           Workload(a + R"(, "after": ["a"]})"));
   refused("/ops/0/after/0: ", "\"b\" comes later in the file" + names,

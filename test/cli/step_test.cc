@@ -1,7 +1,7 @@
 // Makespans of workloads that a pencil gives too.
 #include <catch2/catch.hpp>
-#include <tuple>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "test/cli/podsim_process.h"
 
