@@ -23,6 +23,11 @@ class Ancestors {
 
   bool Contains(std::uint32_t ancestor, std::uint32_t op) {
     if (ancestor == op) return true;
+    // What a transfer needs it mostly waits for itself, however long ago that
+    // was.
+    for (const OpId wait : schedule_.after(OpId(op))) {
+      if (wait.value() == ancestor) return true;
+    }
     if (op != current_) Restart(op);
     while (!front_.empty() && front_.top() > ancestor) {
       const std::uint32_t next = front_.top();

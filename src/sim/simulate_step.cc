@@ -163,7 +163,7 @@ class StepSimulation {
     RequireMemory(static_cast<std::uint64_t>(std::min(transfers, 1e18)),
                   options_, "--max-memory",
                   "let it fold (--fold auto or on), take fewer chips or "
-                  "repeats, use --engine bound");
+                  "repeats, use --step-mode abstract or --engine bound");
   }
 
   // The chip that ends last, lowest id on ties.
