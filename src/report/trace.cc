@@ -109,7 +109,8 @@ class TraceWriter {
     std::uint64_t events = 0;
     for (const ChipId chip : chips_) {
       events += 2 * (topology_.ici_axes() * 2 + 5);
-      events += record_.executions.empty() ? 1 : record_.executions.size();
+      // A slice each, and what is live then.
+      events += record_.executions.empty() ? 1 : 2 * record_.executions.size();
       for (const Hop& hop : hops_[SiteOf(chip)]) {
         events += hop.first ? 5 : 3;
       }
@@ -265,6 +266,9 @@ class TraceWriter {
       }
       return;
     }
+    const int steps = next_thread_++;
+    EmitName(chip, steps, "Steps");
+    EmitSlice(chip, steps, {0, ends_[site], record_.name, "step", "", {}});
     Track async;
     Picoseconds core_at = 0;
     const auto& timeline = record_.timeline;
@@ -274,6 +278,9 @@ class TraceWriter {
           DateOf(timeline.start[execution.first_start + site]);
       const Picoseconds end = DateOf(timeline.end[execution.first_end + site]);
       const std::string& name = record_.names[execution.op];
+      if (execution.kind != ExecutionKind::kWait) {
+        EmitLive(chip, std::max(begin, core_at), execution.op);
+      }
       switch (execution.kind) {
         case ExecutionKind::kCompute:
           EmitSlice(chip, kCoreThread, {begin, end, name, "compute", "", {}});
@@ -300,6 +307,14 @@ class TraceWriter {
                [&](const Interval& slice, int thread) {
                  thread_of_[*slice.id] = thread;
                });
+  }
+
+  // What the chip holds from here on, where that is known.
+  void EmitLive(ChipId chip, Picoseconds time, std::uint32_t op) {
+    if (!record_.live[op]) return;
+    Emit("\"ph\": \"C\", \"name\": \"HBM\", \"ts\": " + Micros(time) + ", " +
+         At(chip, 0) + ", \"args\": {\"live bytes\": " +
+         std::to_string(record_.live[op]->value()) + "}");
   }
 
   // The slices on threads of their own, one per lane; calls visit(slice,

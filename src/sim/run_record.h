@@ -20,6 +20,8 @@ struct RunRecord {
   // Of a step; else empty, and all of it is one collective of this name.
   std::vector<StepExecution> executions;
   std::vector<std::string> names;  // by StepExecution::op
+  std::vector<std::optional<Bytes>> live =
+      {};  // in HBM while it runs; likewise
   std::string name;
 };
 

@@ -137,6 +137,7 @@ class StepSimulation {
                 .name = name};
     for (const StepOp& op : workload_.graph.ops) {
       record_->names.push_back(op.id);
+      record_->live.push_back(op.live);
     }
   }
 

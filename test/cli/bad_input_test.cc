@@ -527,7 +527,7 @@ TEST_CASE("runs that need too much memory are refused, with the remedies",
        "--max-memory: 2147483648 transfers need about 245808MiB, more than "
        "this "
        "version can number; let it fold (--fold auto or on), take fewer chips "
-       "or repeats, use --engine bound",
+       "or repeats, use --step-mode abstract or --engine bound",
        R"({"format": "podsim-workload/1", "slice": "v5p:4x4x4", "ops": [
            {"id": "loop", "repeat": 1073741824, "ops": [
              {"id": "c", "compute": {"duration": "1us"}}]}]})"},

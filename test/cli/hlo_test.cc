@@ -1,8 +1,10 @@
 // HLO files on the command line.
 #include <catch2/catch.hpp>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "test/cli/podsim_process.h"
+#include "test/support/temporary_file.h"
 
 namespace podsim {
 namespace {
@@ -37,6 +39,55 @@ TEST_CASE("every sample module is a step on its slice", "[cli][hlo]") {
                          step["idle_s"].get<double>();
     CHECK(parts == Approx(makespan).epsilon(1e-9));
     CHECK_FALSE(step["collectives"].empty());
+  }
+}
+
+// A sample without the all-reduce of its loss: a scalar has no equal shards.
+std::string WithoutLoss(const std::string& file) {
+  std::ifstream in(kFolder + file);
+  std::string text, line;
+  while (std::getline(in, line)) {
+    const auto groups = line.find("[1,64]<=[64]");
+    if (line.find("= f32[] all-reduce(") != std::string::npos) {
+      line.replace(groups, 12, "[64,1]<=[64]");
+    }
+    text += line + "\n";
+  }
+  return text;
+}
+
+TEST_CASE("a step of 64 chips takes as long folded as chip by chip",
+          "[cli][hlo]") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "step.hlo")
+      << WithoutLoss("fsdp_layer_loop.hlo");
+  const auto step = [&](const std::string& flags) {
+    const Outcome run =
+        Podsim(Words("simulate step.hlo --slice v5p:4x4x4 --json - " + flags),
+               folder.path());
+    REQUIRE(run.status == 0);
+    return ordered_json::parse(run.out)["points"][0];
+  };
+  for (const std::string async : {"--async auto", "--async all"}) {
+    CAPTURE(async);
+    const ordered_json folded = step(async);
+    const ordered_json unfolded = step(async + " --fold off");
+    REQUIRE(folded["fold"] == std::vector<int>{1, 1, 1});
+    REQUIRE(unfolded["fold"].is_null());
+    const double makespan = unfolded["makespan_s"];
+    CHECK(folded["makespan_s"].get<double>() == Approx(makespan).epsilon(1e-9));
+    for (const std::string list : {"collectives", "computes"}) {
+      REQUIRE(folded[list].size() == unfolded[list].size());
+      for (std::size_t k = 0; k < folded[list].size(); ++k) {
+        for (const std::string key : {"total_s", "exposed_s", "overlapped_s",
+                                      "compute_s", "interference_s"}) {
+          if (!unfolded[list][k].contains(key)) continue;
+          CHECK(folded[list][k][key].get<double>() ==
+                Approx(unfolded[list][k][key].get<double>())
+                    .margin(1e-9 * makespan));
+        }
+      }
+    }
   }
 }
 

@@ -166,5 +166,32 @@ TEST_CASE("traces and busiest links come with a run", "[cli]") {
   CHECK(chips == std::vector<std::string>{"TPU 0 (0)", "TPU 2 (2)"});
 }
 
+TEST_CASE("the trace of a step has its memory and its length", "[cli]") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "step.json")
+      << R"({"format": "podsim-workload/1", "slice": "ideal:4",
+  "memory": {"resident": "1GB"}, "name": "two",
+  "ops": [{"id": "a", "compute": {"duration": "10us"},
+           "memory": {"alloc": "2GB"}},
+          {"id": "b", "compute": {"duration": "20us"},
+           "memory": {"alloc": "4GB", "free": ["a"]}},
+          {"id": "c", "compute": {"duration": "5us"}}]})";
+  const Outcome outcome =
+      Podsim(Words("simulate step.json --trace t.json --trace-chips 0"),
+             folder.path());
+  REQUIRE(outcome.status == 0);
+  std::ifstream file(folder.path() / "t.json");
+  std::vector<std::pair<double, double>> live;  // us, bytes
+  const auto trace = ordered_json::parse(file);
+  for (const ordered_json& event : trace["traceEvents"]) {
+    if (event["name"] == "HBM") {
+      live.emplace_back(event["ts"], event["args"]["live bytes"]);
+    }
+    if (event["name"] == "two") CHECK(event["dur"] == 35);
+  }
+  CHECK(live ==
+        std::vector<std::pair<double, double>>{{0, 3e9}, {10, 7e9}, {30, 5e9}});
+}
+
 }  // namespace
 }  // namespace podsim
