@@ -42,6 +42,15 @@ void RejectBytes(const CliOptions& options) {
   throw InputError("--bytes", "the sizes of a workload are in its file");
 }
 
+// Dates of faults would be ignored.
+void RejectDatedFaults(const Slice& slice) {
+  const DatedFaults& dated = slice.topology.dated();
+  if (dated.empty()) return;
+  throw InputError(dated.faults[0].where,
+                   "explain and --step-mode abstract know no dates of faults; "
+                   "use simulate without --step-mode abstract");
+}
+
 }  // namespace
 
 int SimulateStepFile(const CliOptions& options) {
@@ -61,6 +70,15 @@ int SimulateStepFile(const CliOptions& options) {
   const std::vector<ChipId> trace_chips =
       TraceChips(options, workload.slice.topology);
   const int top = TopOf(options);
+  if (sim.step_mode == StepMode::kAbstract &&
+      sim.engine != EngineKind::kBound) {
+    RejectDatedFaults(workload.slice);
+    if (top > 0) {
+      throw InputError("--top",
+                       "--step-mode abstract has no transfers on links to "
+                       "list; leave one of the two out");
+    }
+  }
   PhaseTimes times;
   RunRecord record;
   const StepResult step =
@@ -91,6 +109,7 @@ int RunExplain(const CliOptions& options) {
   Warn(workload.warnings);
   Outputs outputs(options);
   PhaseTimes times;
+  RejectDatedFaults(workload.slice);
   const Explanation explanation = Explain(workload, sim, times);
   outputs.Write(
       [&] { return ExplanationTable(workload.slice, explanation); },

@@ -170,6 +170,7 @@ Json StepJson(const StepResult& step) {
     if (!entry.copy) continue;
     computes.back()["copy"] = true;
     computes.back()["exposed_s"] = OrNull(entry.exposed_s);
+    computes.back()["overlapped_s"] = OrNull(entry.overlapped_s);
   }
   Json collectives = Json::array();
   for (const StepCollective& entry : step.collectives) {

@@ -90,7 +90,10 @@ std::vector<CollectiveCost> AbstractRun::Costs(
       costs[k].work = Seconds(0);
     } else if (!fast.empty()) {
       const double time = costers_[k]->TimeWithout(fast);
-      costs[k].work = Seconds(std::max(0.0, time - costs[k].latency.value()));
+      // Fast links can be shared unluckily: then they are used as before.
+      costs[k].work =
+          std::min(costs[k].work,
+                   Seconds(std::max(0.0, time - costs[k].latency.value())));
     }
     if (changes.no_latency) costs[k].latency = Seconds(0);
     if (changes.fast_hbm) costs[k].hbm = Bytes(0);
@@ -170,7 +173,10 @@ StepResult ResultOf(const AbstractRun& run, const StepGraph& graph) {
       StepCompute& entry = result.computes[compute++];
       entry.compute_s = sums[k].work;
       entry.interference_s = sums[k].interference;
-      if (entry.copy) entry.exposed_s = sums[k].exposed;
+      if (entry.copy) {
+        entry.exposed_s = sums[k].exposed;
+        entry.overlapped_s = sums[k].flight - sums[k].exposed;
+      }
       continue;
     }
     StepCollective& entry = result.collectives[collective++];

@@ -96,7 +96,9 @@ struct StepCompute {
   bool copy = false;
   std::optional<double> compute_s = {};
   std::optional<double> interference_s = {};
+  // Of copies.
   std::optional<double> exposed_s = {};
+  std::optional<double> overlapped_s = {};
 };
 
 // Part of a critical path, summed over all executions of an op.

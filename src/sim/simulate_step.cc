@@ -242,7 +242,10 @@ class StepSimulation {
         StepCompute& entry = result.computes[compute++];
         entry.compute_s = share.compute_s;
         entry.interference_s = share.interference_s;
-        if (entry.copy) entry.exposed_s = share.exposed_s;
+        if (entry.copy) {
+          entry.exposed_s = share.exposed_s;
+          entry.overlapped_s = share.overlapped_s;
+        }
         continue;
       }
       StepCollective& entry = result.collectives[collective++];
