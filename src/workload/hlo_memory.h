@@ -20,7 +20,9 @@ namespace podsim {
 // output (input_output_alias) until their last reader only.
 class HloMemory {
  public:
+  // The module must outlive it.
   explicit HloMemory(const HloModule& module);
+  explicit HloMemory(const HloModule&& module) = delete;
 
   // While an instruction runs, without what computations that it calls hold
   // beside their arguments.

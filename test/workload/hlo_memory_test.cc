@@ -18,7 +18,8 @@ HloModule Parse(const std::string& text) {
 const std::string kHead = "HloModule m, num_partitions=4\n";
 
 Bytes PeakOf(const std::string& text) {
-  return HloMemory(Parse(text)).EntryPeak().peak;
+  const HloModule module = Parse(text);
+  return HloMemory(module).EntryPeak().peak;
 }
 
 TEST_CASE("a buffer lives from its making to its last reader",
@@ -32,7 +33,8 @@ TEST_CASE("a buffer lives from its making to its last reader",
 }
 )";
   CHECK(PeakOf(chain) == Bytes(3000));
-  const HloMemory memory(Parse(chain));
+  const HloModule module = Parse(chain);
+  const HloMemory memory(module);
   CHECK(memory.Usage(0, 1) == Bytes(2000));
   CHECK(memory.Usage(0, 3) == Bytes(3000));
   // A donated parameter goes after its last reader.
@@ -68,7 +70,8 @@ TEST_CASE("an async op holds its operand and its result until its done",
   ROOT r = u8[500] negate(b)
 }
 )";
-  const HloMemory memory(Parse(text));
+  const HloModule module = Parse(text);
+  const HloMemory memory(module);
   CHECK(memory.Usage(0, 2) == Bytes(6000));
   CHECK(memory.Usage(0, 3) == Bytes(6500));
   CHECK(memory.Usage(0, 5) == Bytes(2000));
@@ -103,7 +106,8 @@ ENTRY e {
 TEST_CASE("a loop holds its state and the most of one iteration",
           "[workload][memory]") {
   // p, a; of an iteration j, y and z.
-  const HloMemory memory(Parse(kLoop));
+  const HloModule module = Parse(kLoop);
+  const HloMemory memory(module);
   CHECK(memory.Peak(0) == Bytes(4 + 5000 + 1000));
   const StepMemory peak = memory.EntryPeak();
   CHECK(peak.peak == Bytes(2000 + 6004));

@@ -106,13 +106,13 @@ TEST_CASE("buffers live until they are freed", "[workload][memory]") {
       R"(, "memory": {"resident": "10GB"})");
   REQUIRE(graph.memory);
   // The gather reads `a` until its wait.
-  const auto live = [&](int op) { return graph.ops[op].live->value() / 1e9; };
-  CHECK(live(0) == 15);
-  CHECK(live(1) == 22);
-  CHECK(live(2) == 22);
-  CHECK(live(3) == 18);
-  CHECK(live(4) == 21);
-  CHECK(live(5) == 18);
+  const auto live = [&](int op) { return *graph.ops[op].live; };
+  CHECK(live(0) == Bytes(15'000'000'000));
+  CHECK(live(1) == Bytes(22'000'000'000));
+  CHECK(live(2) == Bytes(22'000'000'000));
+  CHECK(live(3) == Bytes(18'000'000'000));
+  CHECK(live(4) == Bytes(21'000'000'000));
+  CHECK(live(5) == Bytes(18'000'000'000));
   CHECK(graph.memory->peak == Bytes(22'000'000'000));
   CHECK(graph.memory->at == "g");
   REQUIRE(graph.memory->live.size() == 3);
