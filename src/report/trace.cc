@@ -250,6 +250,14 @@ class TraceWriter {
          ", \"args\": {\"sort_index\": " + std::to_string(chip.value()) + "}");
     WriteOps(chip);
     WriteLinks(chip);
+    if (!record_.executions.empty()) WriteStep(chip);
+  }
+
+  void WriteStep(ChipId chip) {
+    const int thread = next_thread_++;
+    EmitName(chip, thread, "Steps");
+    EmitSlice(chip, thread,
+              {0, ends_[SiteOf(chip)], record_.name, "step", "", {}});
   }
 
   // The slices of the core and beside it; remembers the thread of each
@@ -266,9 +274,6 @@ class TraceWriter {
       }
       return;
     }
-    const int steps = next_thread_++;
-    EmitName(chip, steps, "Steps");
-    EmitSlice(chip, steps, {0, ends_[site], record_.name, "step", "", {}});
     Track async;
     Picoseconds core_at = 0;
     const auto& timeline = record_.timeline;

@@ -21,9 +21,7 @@ constexpr std::size_t kMostRuns = 4'000'000;
 StepGraph Changed(StepGraph graph, const StepChanges& changes) {
   for (StepOp& op : graph.ops) {
     if (changes.fast_hbm) op.hbm = Bytes(0);
-    if (op.copy && (changes.fast_hbm || changes.no_communication)) {
-      op.duration = Seconds(0);
-    }
+    if (op.copy && changes.fast_hbm) op.duration = Seconds(0);
     if (op.copy || !op.roofline) continue;
     const Seconds flops =
         changes.fast_compute ? Seconds(0) : op.roofline->flops_time;
@@ -77,6 +75,10 @@ std::vector<CollectiveCost> AbstractRun::Costs(
       costs[k] = costs[first];
       continue;
     }
+    if (changes.no_communication) {
+      costs[k] = CollectiveCost();
+      continue;
+    }
     std::vector<std::string> fast;
     std::size_t slow = 0;
     for (const LinkClass& links : costs[k].links) {
@@ -107,9 +109,6 @@ AbstractModel AbstractRun::Model(const StepChanges& changes) const {
                         Costs(changes), workload_.slice.parameters);
   if (changes.no_contention) {
     model.step = WithoutContention(std::move(model.step));
-  }
-  if (changes.no_communication) {
-    model.step = WithoutCommunication(std::move(model.step));
   }
   return model;
 }

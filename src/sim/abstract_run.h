@@ -20,7 +20,7 @@ struct StepChanges {
   bool fast_hbm = false;
   bool fast_compute = false;
   bool no_contention = false;     // nothing slows anything
-  bool no_communication = false;  // collectives and copies take no time
+  bool no_communication = false;  // collectives take no time
 };
 
 // A step in the abstract mode, as it is and as it would be.

@@ -87,8 +87,9 @@ Timeline Run(const Schedule& schedule, const Network& network,
     if (schedule.hbm(OpId(op)).value() == 0) continue;
     throw InputError("--engine reference",
                      "SimGrid's model has no memory that async collectives "
-                     "could take from computes; give computes durations, make "
-                     "the collectives sync, or use --engine pod");
+                     "and copies could take from computes; give computes "
+                     "durations, make the collectives sync, leave copies out, "
+                     "or use --engine pod");
   }
   return RunReference(schedule, network);
 }

@@ -65,6 +65,15 @@ std::string Unquoted(std::string text) {
   return text;
 }
 
+Seconds SecondsOf(const std::string& text, const std::string& where) {
+  try {
+    return ParseDuration(text + "s", where);
+  } catch (const InputError&) {
+    throw InputError(where,
+                     "expected seconds, such as 1.5e-3, got \"" + text + "\"");
+  }
+}
+
 std::map<std::string, double> ReadTimes(std::string_view csv,
                                         const std::string& file) {
   std::map<std::string, double> times;
@@ -80,7 +89,7 @@ std::map<std::string, double> ReadTimes(std::string_view csv,
       throw InputError(where, "expected name,seconds, got \"" + text + "\"");
     }
     const std::string name = Unquoted(text.substr(0, comma));
-    const Seconds time = ParseDuration(text.substr(comma + 1) + "s", where);
+    const Seconds time = SecondsOf(text.substr(comma + 1), where);
     if (!times.insert({name, time.value()}).second) {
       throw InputError(where, "the op " + name + " stands twice");
     }
@@ -109,6 +118,7 @@ void MakeAllAsync(StepGraph& graph) {
 void SetOpTimes(std::string_view csv, const std::string& file, StepGraph& graph,
                 std::vector<std::string>& warnings) {
   const std::map<std::string, double> times = ReadTimes(csv, file);
+  if (times.empty()) throw InputError(file, "expected lines of name,seconds");
   std::map<std::string, bool> left;
   for (const auto& [name, seconds] : times) left[name] = true;
   std::vector<std::string> known;
@@ -118,7 +128,9 @@ void SetOpTimes(std::string_view csv, const std::string& file, StepGraph& graph,
     const auto time = times.find(known.back());
     if (time == times.end()) continue;
     op.duration = Seconds(time->second);
-    op.roofline.reset();
+    // Neither faster memory nor faster cores are known to change it.
+    if (op.roofline) op.roofline->flops_time = op.duration;
+    if (op.roofline) op.roofline->hbm_time = op.duration;
     left.erase(time->first);
   }
   if (left.empty()) return;

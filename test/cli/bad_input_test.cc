@@ -776,8 +776,10 @@ TEST_CASE("traces and engines that cannot be are refused", "[cli]") {
        "fewer chips, use --engine pod, or insist with --force"},
       {"simulate bad.json --engine reference",
        "--engine reference: SimGrid's model has no memory that async "
-       "collectives could take from computes; give computes durations, make "
-       "the collectives sync, or use --engine pod",
+       "collectives and copies could take from computes; give computes "
+       "durations, make the collectives sync, leave copies out, or use "
+       "--engine "
+       "pod",
        R"({"format": "podsim-workload/1", "slice": "v5e:4x4", "ops": [
            {"id": "s", "collective": "all-reduce", "bytes": "1MiB",
             "async": true},

@@ -259,6 +259,20 @@ TEST_CASE("a step without exposed communication is bound by its computes",
   CHECK(label(R"({"flops": "0.1TFLOP", "hbm": "9GB"})") == "hbm");
 }
 
+TEST_CASE("a step that waits for a copy is bound by its memory",
+          "[sim][explain]") {
+  const Explanation explanation =
+      ExplainText(Step("ideal:4", R"({"id": "a", "copy": {"bytes": "1GB"}},
+                         {"id": "c", "compute": {"flops": "1GFLOP"},
+                          "after": ["a"]})",
+                       R"(, "parameters": {"chip.flops.bf16": "100TFLOP/s",
+               "hbm.bandwidth": "1TB/s"})"));
+  CHECK(*explanation.step.makespan_s == Approx(1010e-6).epsilon(1e-9));
+  CHECK(RungOf(explanation, "hbm").makespan_s == Approx(10e-6).epsilon(1e-9));
+  CHECK(RungOf(explanation, "communication").gain_s == 0);
+  CHECK(explanation.bottleneck == "hbm");
+}
+
 TEST_CASE("MFU is the product of its parts", "[sim][explain]") {
   const Explanation explanation =
       ExplainText(Step("ideal:4", kGather + R"(, "async": true},
