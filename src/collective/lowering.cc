@@ -113,7 +113,8 @@ std::span<const Lowering> Lowerings() {
                                              TreePackingLowering(),
                                              DetourLowering(),
                                              FxLowering(),
-                                             SwingExchangeLowering()};
+                                             SwingExchangeLowering(),
+                                             AxisExchangeLowering()};
   return rows;
 }
 

@@ -39,6 +39,7 @@ Lowering EdgeDisjointTreesLowering();
 Lowering SpanningTreesLowering();
 Lowering FxLowering();
 Lowering SwingExchangeLowering();
+Lowering AxisExchangeLowering();
 Lowering TreePackingLowering();
 Lowering DetourLowering();
 

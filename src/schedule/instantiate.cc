@@ -198,6 +198,19 @@ int BlocksOf(const Program& program) {
   return program.targets.empty() ? 1 : program.split.parts;
 }
 
+bool SendsWholeGroups(const Program& program, const Topology& topology) {
+  if (!program.targets.empty() || program.split.parts != 1) return false;
+  for (const ProgramPattern& pattern : program.patterns) {
+    if (pattern.is_list() || pattern.half != Half::kBoth) return false;
+    for (const int axis : program.group_axes) {
+      if (pattern.owners.len[axis] != BlockLength(program, topology, axis)) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
 int GroupSize(const Program& program, const Topology& topology) {
   int size = 1;
   for (const int a : program.group_axes) {
@@ -211,7 +224,8 @@ Schedule Instantiate(const Program& program, const Topology& topology,
   const FoldedGrid grid(topology, fold);
   const Placement placement(program, grid);
   PatternBytes sizes(program, topology, payload);
-  CHECK(sizes.equal() || !FoldsAnything(topology, fold))
+  CHECK(sizes.equal() || !FoldsAnything(topology, fold) ||
+        SendsWholeGroups(program, topology))
       << "folded with unequal shards";
   Schedule schedule;
   schedule.SetBlocks(program.blocks);

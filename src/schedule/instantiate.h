@@ -8,11 +8,15 @@
 
 namespace podsim {
 
+// Whether every message carries the chunks of all owners of its group: then it
+// has S bytes wherever it is sent, however S divides.
+bool SendsWholeGroups(const Program& program, const Topology& topology);
+
 // Places the program on every chip (NoFold) or on one chip per class. Ops are
 // ordered step by step, sites ascending; without `where` and zero-byte chunks
 // op id = step * sites + site. Zero-byte transfers are not emitted. When
-// anything is folded, and for all-to-all, the number of ranks must divide
-// `payload` (CHECK).
+// anything is folded, unless whole groups are sent, and for all-to-all, the
+// number of ranks must divide `payload` (CHECK).
 Schedule Instantiate(const Program& program, const Topology& topology,
                      const Fold& fold, Bytes payload);
 

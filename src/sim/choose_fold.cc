@@ -35,6 +35,9 @@ std::optional<Fold> FoldOf(const Program& program, const Topology& topology) {
 
 Bytes PaddedPayload(const LoweredCollective& lowered,
                     const Topology& topology) {
+  if (SendsWholeGroups(*lowered.program, topology)) {
+    return lowered.collective.payload;
+  }
   const std::int64_t n = GroupSize(*lowered.program, topology);
   const std::int64_t rest = lowered.collective.payload.value() % n;
   return lowered.collective.payload + Bytes(rest == 0 ? 0 : n - rest);

@@ -346,6 +346,33 @@ LoweredCollective ChooseLowering(const Collective& collective,
   return Chooser(collective, slice, where, options).Choose(candidates);
 }
 
+std::optional<double> TimeAlone(const LoweredCollective& lowered,
+                                const Slice& slice, const SimOptions& options) {
+  return TryTime(lowered, slice, options, kMostMultiHop);
+}
+
+std::optional<TimedLowering> ChooseFolding(const Collective& collective,
+                                           const Slice& slice,
+                                           const SimOptions& options) {
+  std::optional<TimedLowering> best;
+  for (const LoweringSpec& spec : SpecsForAuto()) {
+    if (WhyNot(spec, collective, slice.topology) ||
+        WhyNotServed(options.network, spec) ||
+        !HasProgram(spec, collective, slice.topology) ||
+        CountSteps(Resolve(spec, collective, slice), collective,
+                   slice.topology) > kMostSteps) {
+      continue;
+    }
+    LoweredCollective lowered =
+        LowerCollective(collective, slice, spec, "", SimOptions{});
+    if (!ChooseFold(lowered, slice, options, "").fold) continue;
+    const auto time = TimeAlone(lowered, slice, options);
+    if (!time || (best && *time >= best->seconds * (1 - kTie))) continue;
+    best = {std::move(lowered), *time};
+  }
+  return best;
+}
+
 LoweredCollective LowerOrChoose(const Collective& collective,
                                 const Slice& slice,
                                 const std::optional<LoweringSpec>& spec,

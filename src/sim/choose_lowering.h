@@ -25,6 +25,20 @@ LoweredCollective LowerOrChoose(const Collective& collective,
                                 const std::string& where,
                                 const SimOptions& options);
 
+// Seconds of a lowered collective on an otherwise idle slice, of equal shards
+// where that lets it fold; nullopt: it is too large to try.
+std::optional<double> TimeAlone(const LoweredCollective& lowered,
+                                const Slice& slice, const SimOptions& options);
+
+// The fastest lowering that folds at this payload; nullopt: none does.
+struct TimedLowering {
+  LoweredCollective lowered;
+  double seconds = 0;
+};
+std::optional<TimedLowering> ChooseFolding(const Collective& collective,
+                                           const Slice& slice,
+                                           const SimOptions& options);
+
 // Why a network does not serve the transfers of a lowering: fifo knows one hop
 // only.
 std::optional<std::string> WhyNotServed(const NetworkModel& network,

@@ -23,10 +23,12 @@ constexpr std::uint64_t kOrbitSaves = 4;
 // minute.
 constexpr std::uint64_t kMostBuilt = 4'000'000;  // transfers
 
-bool EveryChunkHasBytes(const LoweredCollective& lowered,
-                        const Topology& topology) {
+// So that no transfer is left out.
+bool EveryMessageHasBytes(const LoweredCollective& lowered,
+                          const Topology& topology) {
   const std::int64_t n = GroupSize(*lowered.program, topology);
   const std::int64_t payload = lowered.collective.payload.value();
+  if (SendsWholeGroups(*lowered.program, topology)) return payload > 0;
   for (const std::int64_t shard : {payload / n, (payload + n - 1) / n}) {
     for (const Bytes size :
          SubChunkSizes(lowered.program->split,
@@ -171,7 +173,7 @@ Verdict VerifyLowered(const LoweredCollective& lowered, const Slice& slice,
   const std::uint64_t transfers = CountTransfers(lowered, topology);
   std::string reason = lowered.whole ? "its steps differ from chip to chip"
                                      : "some chunks have no bytes";
-  if (lowered.program && EveryChunkHasBytes(lowered, topology)) {
+  if (lowered.program && EveryMessageHasBytes(lowered, topology)) {
     // Without symmetry a replay is the same work done faster.
     const bool symmetric =
         OrbitClasses(*lowered.program, topology) * kOrbitSaves <=

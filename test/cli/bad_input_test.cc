@@ -58,7 +58,7 @@ const std::string kLowerings =
     "staged-rotated, neighbor, hierarchical, "
     "split-shift, windowed-matmul, hamiltonian, hamiltonian-pair, greedy, "
     "edge-disjoint-trees, spanning-trees, tree-packing, detour, fx, "
-    "swing-exchange)";
+    "swing-exchange, axis-exchange)";
 const std::string kInsteadOfDead =
     "use direct or bfs-tree, which go around faults";
 const std::string kParameters =

@@ -97,7 +97,7 @@ TEST_CASE("sweeps with wrong keys or lists are refused at the place", "[cli]") {
        "staged-rotated, neighbor, hierarchical, "
        "split-shift, windowed-matmul, hamiltonian, hamiltonian-pair, greedy, "
        "edge-disjoint-trees, spanning-trees, tree-packing, detour, fx, "
-       "swing-exchange)"},
+       "swing-exchange, axis-exchange)"},
       {With(R"("network": "packets")"),
        "/network: expected fluid, fifo or packet[:size=4KiB,"
        "cut_through=true], got \"packets\""},

@@ -123,6 +123,24 @@ TEST_CASE("a step folded, unfolded and on a larger cube takes equally long",
   CheckSeconds(Step("v5p:4x4x8", ops)["makespan_s"], folded);
 }
 
+TEST_CASE("a scalar does not keep a step from folding", "[cli]") {
+  const std::string ops =
+      Sum("gather", "all-gather", "64MB", "x", "ring") + "," +
+      R"({"id": "loss", "collective": "all-reduce", "bytes": "4B"})";
+  const ordered_json folded = Step("v5p:8x8x8", ops);
+  CHECK(folded["fold"] == std::vector<int>{1, 1, 1});
+  CHECK(folded["collectives"][1]["lowering"] == "axis-exchange");
+  const ordered_json free = Step("v5p:8x8x8", ops, "", "--fold off");
+  CHECK(free["fold"].is_null());
+  const double makespan = free["makespan_s"];
+  CHECK(folded["makespan_s"].get<double>() <= makespan * 1.001);
+  // Where nothing else folds, what is fastest is taken.
+  const ordered_json alone =
+      Step("v5p:8x8x8",
+           R"({"id": "loss", "collective": "all-reduce", "bytes": "64KiB"})");
+  CHECK(alone["collectives"][0]["lowering"] != "axis-exchange");
+}
+
 TEST_CASE("a repeat takes its body as often as it says", "[cli]") {
   // 3 (10 + 2 (33 + 5)) us and 1 us after it.
   const std::string inner = R"({"id": "inner", "repeat": 2, "ops": [)" +

@@ -35,8 +35,11 @@ inline std::vector<LoweringSpec> WithProgram(std::vector<LoweringSpec> specs) {
   std::erase_if(specs, [](const auto& spec) {
     const Lowering& row = *FindLowering(spec.name);
     return row.build != nullptr || row.over_dcn ||
-           std::find(row.kinds.begin(), row.kinds.end(),
-                     CollectiveKind::kAllReduce) == row.kinds.end();
+           !std::all_of(kLoweredKinds.begin(), kLoweredKinds.end(),
+                        [&](CollectiveKind kind) {
+                          return std::find(row.kinds.begin(), row.kinds.end(),
+                                           kind) != row.kinds.end();
+                        });
   });
   return specs;
 }
