@@ -37,6 +37,18 @@ Workload ReadStep(const CliOptions& options) {
   return workload;
 }
 
+// What the transfers of the engine do not take of the TensorCore.
+void WarnOfFused(const StepGraph& graph, const SimOptions& sim) {
+  if (sim.step_mode == StepMode::kAbstract) return;
+  for (const StepOp& op : graph.ops) {
+    if (op.mode != CollectiveMode::kAsyncFused) continue;
+    Warn({op.where +
+          ": async_fused runs as async in --step-mode engine, without taking "
+          "a share of the TensorCore; use --step-mode abstract"});
+    return;
+  }
+}
+
 void RejectBytes(const CliOptions& options) {
   if (options.bytes.empty()) return;
   throw InputError("--bytes", "the sizes of a workload are in its file");
@@ -60,6 +72,7 @@ int SimulateStepFile(const CliOptions& options) {
   const Workload workload = ReadStep(options);
   Warn(workload.slice.warnings);
   Warn(workload.warnings);
+  WarnOfFused(workload.graph, sim);
   Outputs outputs(options);
   RequireTraceable(options, sim);
   if (!options.trace.empty() && sim.step_mode == StepMode::kAbstract) {

@@ -1,5 +1,6 @@
 // Makespans of workloads that a pencil gives too.
 #include <catch2/catch.hpp>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <tuple>
 
@@ -121,6 +122,22 @@ TEST_CASE("a step folded, unfolded and on a larger cube takes equally long",
   CheckSeconds(folded, (10 + 2 + 3.0 / 8 * 4e6 / 90e9 / kMicro) * kMicro);
   CheckSeconds(Step("v5p:4x4x4", ops, "", "--fold off")["makespan_s"], folded);
   CheckSeconds(Step("v5p:4x4x8", ops)["makespan_s"], folded);
+}
+
+TEST_CASE("the engine says that it runs fused collectives as async", "[cli]") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "step.json")
+      << R"({"format": "podsim-workload/1", "slice": "ideal:4", "ops": [
+             {"id": "g", "collective": "all-gather", "bytes": "4MB",
+              "mode": "async_fused"}]})";
+  const auto warning = [&](const std::string& flags) {
+    return Podsim(Words("simulate step.json " + flags), folder.path()).err;
+  };
+  CHECK(warning("") ==
+        "podsim: warning: step.json: /ops/0: async_fused runs as async in "
+        "--step-mode engine, without taking a share of the TensorCore; use "
+        "--step-mode abstract\n");
+  CHECK(warning("--step-mode abstract").empty());
 }
 
 TEST_CASE("a scalar does not keep a step from folding", "[cli]") {
