@@ -12,6 +12,13 @@ namespace {
 
 constexpr std::size_t kShownBuffers = 3;
 
+std::string ModeNote(const StepResult& step) {
+  if (step.step_mode != "abstract") return "";
+  return "step mode abstract: each collective is one transfer that has its "
+         "axes "
+         "for itself\n";
+}
+
 // "peak HBM 12GiB of 95GiB at fusion.7: weights 8GiB, ..".
 std::string MemoryText(const StepResult& step) {
   if (!step.memory) return "";
@@ -74,11 +81,7 @@ std::string StepTable(const Slice& slice, const StepResult& step) {
        part("(overlapped communication)", step.overlapped_communication_s),
        part("lower bound (" + step.bound + ")", step.lower_bound_s)});
   text += NetworkNote(step.network);
-  if (step.step_mode == "abstract") {
-    text +=
-        "step mode abstract: each collective is one transfer that has its axes "
-        "for itself\n";
-  }
+  text += ModeNote(step);
   text += MemoryText(step) + GroupsTable(step);
   if (!step.collectives.empty()) {
     std::vector<std::vector<std::string>> rows = {
@@ -120,7 +123,7 @@ std::string ExplanationTable(const Slice& slice,
   };
   std::string text =
       (step.name.empty() ? "" : step.name + "\n") + Heading(slice);
-  text += "bottleneck: " + explanation.bottleneck;
+  text += ModeNote(step) + "bottleneck: " + explanation.bottleneck;
   if (explanation.second) text += ", then " + *explanation.second;
   text += "\n  " + explanation.reason + "\n\n";
   std::vector<std::vector<std::string>> rows = {
