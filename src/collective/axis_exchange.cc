@@ -1,7 +1,5 @@
 #include <algorithm>
 
-#include "collective/direct_program.h"
-#include "collective/groups.h"
 #include "collective/lowerings.h"
 #include "collective/sub_grid.h"
 
