@@ -195,7 +195,7 @@ class DefaultChildSignal {
 std::vector<ForkedResult> RunForked(
     std::size_t tasks, int jobs,
     const std::function<std::string(std::size_t)>& task,
-    const std::function<void(const ForkedResult&)>& finished) {
+    const std::function<void(std::size_t, const ForkedResult&)>& finished) {
   const DefaultChildSignal default_signal;
   std::vector<ForkedResult> results(tasks);
   std::vector<Child> children;
@@ -210,7 +210,7 @@ std::vector<ForkedResult> RunForked(
       } else {
         results[next].failure =
             std::string("no process could be started: ") + std::strerror(errno);
-        finished(results[next]);
+        finished(next, results[next]);
       }
       ++next;
     }
@@ -219,7 +219,7 @@ std::vector<ForkedResult> RunForked(
     std::erase_if(children, [&](Child& child) {
       if (!AtEnd(child)) return false;
       results[child.task] = Reap(child);
-      finished(results[child.task]);
+      finished(child.task, results[child.task]);
       return true;
     });
   }
@@ -229,7 +229,7 @@ std::vector<ForkedResult> RunForked(
 ForkedResult RunForked(const std::function<std::string()>& task) {
   return RunForked(
              1, 1, [&](std::size_t) { return task(); },
-             [](const ForkedResult&) {})
+             [](std::size_t, const ForkedResult&) {})
       .front();
 }
 

@@ -27,7 +27,7 @@ struct ForkedResult {
 std::vector<ForkedResult> RunForked(
     std::size_t tasks, int jobs,
     const std::function<std::string(std::size_t)>& task,
-    const std::function<void(const ForkedResult&)>& finished);
+    const std::function<void(std::size_t task, const ForkedResult&)>& finished);
 
 // One task.
 ForkedResult RunForked(const std::function<std::string()>& task);

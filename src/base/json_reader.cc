@@ -370,8 +370,10 @@ FlopsPerSecond JsonValue::AsFlopRate() const {
   return ParseAt(*this, ParseFlopRate, QuantityText("459TFLOP/s"));
 }
 
+std::string JsonValue::Text() const { return node_->dump(); }
+
 std::string JsonValue::Excerpt() const {
-  return Shortened(node_->dump(), kExcerptLength);
+  return Shortened(Text(), kExcerptLength);
 }
 
 const ordered_json& JsonValue::Require(bool holds, const char* type) const {

@@ -62,7 +62,9 @@ class JsonValue {
   Flops AsFlops() const;
   FlopsPerSecond AsFlopRate() const;
 
-  // The value as compact JSON text, shortened to 60 characters.
+  // The value as compact JSON text.
+  std::string Text() const;
+  // The same, shortened to 60 characters.
   std::string Excerpt() const;
 
  private:

@@ -378,12 +378,12 @@ struct Command {
   int (*run)(const CliOptions&);
 };
 constexpr Command kCommands[] = {
-    {"simulate", RunSimulate},      {"collective", RunCollective},
-    {"compare", RunCollective},     {"lower", RunLower},
-    {"explain", RunExplain},        {"verify", RunVerify},
-    {"sweep", RunSweepCommand},     {"check", RunCheckCommand},
-    {"topology", RunTopology},      {"lowerings", RunLowerings},
-    {"generations", RunGenerations}};
+    {"simulate", RunSimulate},   {"collective", RunCollective},
+    {"compare", RunCollective},  {"lower", RunLower},
+    {"explain", RunExplain},     {"verify", RunVerify},
+    {"sweep", RunSweepCommand},  {"check", RunCheckCommand},
+    {"merge", RunMergeCommand},  {"topology", RunTopology},
+    {"lowerings", RunLowerings}, {"generations", RunGenerations}};
 
 }  // namespace
 

@@ -211,7 +211,39 @@ void AddSweep(CLI::App& app, CliOptions& options) {
       ->add_option("--max-memory", options.max_memory,
                    "refuse points predicted to need more, e.g. 8GiB")
       ->check(NotEmpty());
+  sweep->add_flag("--resume", options.resume,
+                  "continue after an interruption: what OUT.journal has is "
+                  "not run again");
+  sweep
+      ->add_option("--shard", options.shard,
+                   "K/N: only part K of N, for `podsim merge`")
+      ->check(NotEmpty());
+  sweep
+      ->add_option("--only", options.only,
+                   "only points whose request has a word like this: "
+                   "'slice=v5p:*' (repeatable: all must match)")
+      ->allow_extra_args(false)
+      ->check(NotEmpty());
+  sweep
+      ->add_option("--except", options.except,
+                   "no point whose request has a word like this (repeatable)")
+      ->allow_extra_args(false)
+      ->check(NotEmpty());
   AddProgress(*sweep, options);
+}
+
+void AddMerge(CLI::App& app, CliOptions& options) {
+  CLI::App* merge = app.add_subcommand(
+      "merge", "join the shards of a sweep; fails if a point is missing");
+  merge
+      ->add_option("SHARD", options.files,
+                   "what `podsim sweep --shard K/N` wrote, for every K")
+      ->required()
+      ->check(NotEmpty());
+  merge
+      ->add_option("-o,--output", options.output,
+                   "file to write (default: to stdout)")
+      ->check(NotEmpty());
 }
 
 void AddCheck(CLI::App& app, CliOptions& options) {
@@ -392,6 +424,7 @@ bool ParseCommandLine(int argc, char** argv, CliOptions& options) {
       ->allow_extra_args(false);
 
   AddSweep(app, options);
+  AddMerge(app, options);
   AddCheck(app, options);
 
   CLI::App* topology = app.add_subcommand(

@@ -49,7 +49,12 @@ struct CliOptions {
   std::string csv;
   std::string timing;
   bool dot = false;
-  bool choose = false;  // of `lowerings`
+  bool choose = false;             // of `lowerings`
+  std::vector<std::string> files;  // of `merge`
+  bool resume = false;
+  std::string shard;  // "K/N"; empty: all points
+  std::vector<std::string> only;
+  std::vector<std::string> except;
   // Of `sweep` and `check`; `file` is the sweep, or the results.
   std::string jobs = "1";
   std::string progress = "auto";

@@ -2,15 +2,20 @@
 
 #include <filesystem>
 #include <iostream>
+#include <memory>
+#include <optional>
 
 #include "base/error.h"
+#include "base/journal.h"
 #include "base/json_reader.h"
 #include "base/parse_units.h"
+#include "base/text_file.h"
 #include "report/check.h"
 #include "report/output_file.h"
 #include "report/progress_line.h"
 #include "report/results_file.h"
 #include "report/sweep_report.h"
+#include "report/version.h"
 #include "sim/sweep.h"
 
 namespace podsim {
@@ -19,12 +24,72 @@ namespace {
 constexpr int kDone = 0;
 constexpr int kAnswerIsNo = 1;
 constexpr int kMaxJobs = 1024;
+constexpr int kMaxShards = 1'000'000;  // as many as points
 
-void RequireAnotherFile(const std::string& output, const std::string& input) {
+// `what` the input is.
+void RequireAnotherFile(const std::string& output, const std::string& input,
+                        const std::string& what) {
   std::error_code ignored;
   if (!std::filesystem::equivalent(output, input, ignored)) return;
-  throw InputError("-o " + output,
-                   "is the sweep itself; expected another file");
+  throw InputError("-o " + output, "is " + what + "; expected another file");
+}
+
+// "2/8".
+Shard ParseShard(const std::string& text) {
+  const auto slash = text.find('/');
+  if (slash == std::string::npos) {
+    throw InputError("--shard",
+                     "expected K/N, for example 2/8, got \"" + text + "\"");
+  }
+  Shard shard;
+  shard.of = static_cast<std::size_t>(ParseCount(
+      text.substr(slash + 1), 1, kMaxShards, "--shard " + text + ": N"));
+  shard.number = static_cast<std::size_t>(
+      ParseCount(text.substr(0, slash), 1, static_cast<int>(shard.of),
+                 "--shard " + text + ": K"));
+  return shard;
+}
+
+// The points that this run takes, and for a shard where they come from.
+struct SweepPart {
+  std::vector<SweepPoint> points;
+  std::optional<ShardOrigin> origin;
+};
+
+SweepPart PartOf(const std::vector<SweepPoint>& all, const std::string& shard) {
+  if (shard.empty()) return {.points = all, .origin = std::nullopt};
+  SweepPart part;
+  part.origin = {.sweep = std::string(kVersion) + "-" + SweepFingerprint(all),
+                 .points = all.size(),
+                 .places = ShardOf(all, ParseShard(shard))};
+  for (const std::size_t place : part.origin->places) {
+    part.points.push_back(all[place]);
+  }
+  return part;
+}
+
+// Beside the output; none where that is not a file of its own.
+std::unique_ptr<Journal> JournalOf(const CliOptions& options,
+                                   SweepFormat format) {
+  const std::string& output = options.output;
+  const bool is_file = !output.empty() && output != "-" &&
+                       (!std::filesystem::exists(output) ||
+                        std::filesystem::is_regular_file(output));
+  if (!is_file && options.resume) {
+    throw InputError("--resume",
+                     "needs -o FILE: finished points are kept in FILE.journal");
+  }
+  if (!is_file) return nullptr;
+  auto journal = std::make_unique<Journal>(
+      output + ".journal",
+      format == SweepFormat::kCsv ? "rows=csv" : "rows=json",
+      options.resume ? Journal::Mode::kResume : Journal::Mode::kNew);
+  if (journal->dropped() != 0) {
+    std::cerr << "podsim: warning: " << journal->path() << ": "
+              << journal->dropped()
+              << " torn or damaged lines dropped; their points run again\n";
+  }
+  return journal;
 }
 
 }  // namespace
@@ -33,27 +98,54 @@ int RunSweepCommand(const CliOptions& options) {
   const int jobs = ParseCount(options.jobs, 1, kMaxJobs, "--jobs");
   const SimOptions sim = SimOptionsOf(options);
   const SweepFormat format = SweepFormatOf(options.output);
-  RequireAnotherFile(options.output, options.file);
-  const std::vector<SweepPoint> points =
-      ReadSweep(JsonValue::ReadFile(options.file));
+  RequireAnotherFile(options.output, options.file, "the sweep itself");
+  const std::vector<SweepPoint> all =
+      Filtered(ReadSweep(JsonValue::ReadFile(options.file)), options.only,
+               options.except);
+  const SweepPart part = PartOf(all, options.shard);
   const std::string path = options.output.empty() ? "-" : options.output;
   OutputFile file(path, "-o " + path);
+  const std::unique_ptr<Journal> journal = JournalOf(options, format);
   std::vector<SweepRow> rows;
   {
-    ProgressLine line(ShowsProgress(options), points.size());
-    rows = RunSweep(points, sim, jobs, RowTextOf(format),
-                    [&](std::size_t done, std::size_t failed) {
-                      line.Update(done, failed);
+    ProgressLine line(ShowsProgress(options));
+    rows = RunSweep(part.points, sim, jobs, RowTextOf(format), journal.get(),
+                    [&](std::size_t done, std::size_t failed, std::size_t of) {
+                      line.Update(done, failed, of);
                     });
   }
   for (const std::string& warning : WarningsOf(rows)) {
     std::cerr << "podsim: warning: " << warning << "\n";
   }
-  file.Write(SweepText(format, rows));
+  file.Write(part.origin ? ShardText(format, rows, *part.origin)
+                         : SweepText(format, rows));
   file.Commit();
-  const auto failure = FailureText(points, rows);
+  if (journal) journal->Remove();
+  const auto failure = FailureText(part.points, rows);
   if (failure) std::cerr << *failure << "\n";
   return failure ? kAnswerIsNo : kDone;
+}
+
+int RunMergeCommand(const CliOptions& options) {
+  const std::string path = options.output.empty() ? "-" : options.output;
+  const SweepFormat format = SweepFormatOf(options.files.front());
+  if (!options.output.empty() && SweepFormatOf(options.output) != format) {
+    throw InputError("-o " + path, "expected the format of the shards");
+  }
+  std::vector<ShardFile> shards;
+  for (const std::string& name : options.files) {
+    if (SweepFormatOf(name) != format) {
+      throw InputError(name, "is of another format than " +
+                                 options.files.front() +
+                                 "; expected all CSV or all JSON");
+    }
+    RequireAnotherFile(options.output, name, "a shard");
+    shards.push_back({.path = name, .text = ReadTextFile(name)});
+  }
+  OutputFile file(path, "-o " + path);
+  file.Write(MergeShards(format, shards));
+  file.Commit();
+  return kDone;
 }
 
 int RunCheckCommand(const CliOptions& options) {

@@ -7,6 +7,7 @@ namespace podsim {
 
 // podsim sweep: every point of a sweep file; 1 if a point failed.
 int RunSweepCommand(const CliOptions& options);
+int RunMergeCommand(const CliOptions& options);
 // podsim check: results against a baseline; 1 if they do not pass.
 int RunCheckCommand(const CliOptions& options);
 

@@ -14,14 +14,27 @@ constexpr char kClear[] = "\033[K";
 
 }  // namespace
 
-void ProgressLine::Update(std::size_t done, std::size_t failed) {
+void ProgressLine::Update(std::size_t done, std::size_t failed,
+                          std::size_t of) {
   if (!shown_) return;
   const auto now = std::chrono::steady_clock::now();
-  if (begun_ && done < total_ && now - last_ < kPause) return;
+  if (!begun_) {
+    before_ = done;
+    start_ = now;
+  } else if (done < of && now - last_ < kPause) {
+    return;
+  }
   begun_ = true;
   last_ = now;
-  std::cerr << "\rpodsim: " << done << " of " << total_ << " points, " << failed
-            << " failed" << std::flush;
+  std::string text = std::to_string(done) + " of " + std::to_string(of) +
+                     " points, " + std::to_string(failed) + " failed";
+  const double elapsed = std::chrono::duration<double>(now - start_).count();
+  if (done > before_ && done < of && elapsed > 0) {
+    const double rate = static_cast<double>(done - before_) / elapsed;
+    text += ", " + Significant(rate, 3) + "/s, " +
+            Fixed(static_cast<double>(of - done) / rate, 0) + " s left";
+  }
+  std::cerr << "\rpodsim: " << text << kClear << std::flush;
 }
 
 ProgressLine::~ProgressLine() {

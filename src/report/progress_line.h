@@ -8,21 +8,23 @@
 
 namespace podsim {
 
-// "podsim: 120 of 500 points, 2 failed" on stderr, written over itself at most
-// five times a second, and once more at the end.
+// "podsim: 120 of 500 points, 2 failed, 38/s, 10 s left" on stderr, written
+// over itself at most five times a second, and once more at the end. The rate
+// is of the points that this run did.
 class ProgressLine {
  public:
-  ProgressLine(bool shown, std::size_t total) : shown_(shown), total_(total) {}
+  explicit ProgressLine(bool shown) : shown_(shown) {}
   ~ProgressLine();
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  void Update(std::size_t done, std::size_t failed);
+  void Update(std::size_t done, std::size_t failed, std::size_t of);
 
  private:
   bool shown_;
-  std::size_t total_;
   bool begun_ = false;
+  std::size_t before_ = 0;  // done before the first update
+  std::chrono::steady_clock::time_point start_;
   std::chrono::steady_clock::time_point last_;
 };
 

@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 #include "report/csv.h"
-#include "report/version.h"
 
 namespace podsim {
 
@@ -28,14 +27,9 @@ std::string SweepText(SweepFormat format, const std::vector<SweepRow>& rows) {
     for (const SweepRow& row : rows) csv += row.text;
     return csv;
   }
-  std::string json = "{\"format\": \"podsim-result/1\", \"version\": \"" +
-                     std::string(kVersion) + "\", \"points\": [";
-  const char* separator = "\n";
-  for (const SweepRow& row : rows) {
-    json += separator + row.text;
-    separator = ",\n";
-  }
-  return json + "\n]}\n";
+  std::vector<std::string> points;
+  for (const SweepRow& row : rows) points.push_back(row.text);
+  return SweepJsonText("", points);
 }
 
 std::optional<std::string> FailureText(const std::vector<SweepPoint>& points,

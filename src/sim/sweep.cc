@@ -1,9 +1,16 @@
 #include "sim/sweep.h"
 
+#include <fnmatch.h>
+
+#include <filesystem>
+#include <unordered_map>
+
 #include "base/check.h"
+#include "base/checksum.h"
 #include "base/error.h"
 #include "base/forked.h"
 #include "base/text.h"
+#include "base/text_file.h"
 #include "collective/groups.h"
 #include "sim/simulate.h"
 #include "topology/generation.h"
@@ -111,36 +118,163 @@ SweepResult RunPoint(const SweepPoint& point, const SimOptions& options) {
   return result;
 }
 
-std::vector<SweepRow> RunSweep(
-    const std::vector<SweepPoint>& points, const SimOptions& options, int jobs,
-    const RowText& row_text,
-    const std::function<void(std::size_t, std::size_t)>& progress) {
-  BuiltInGenerations();  // read once here, not once in every process
-  std::size_t done = 0, failed = 0;
-  const std::vector<ForkedResult> results = RunForked(
-      points.size(), jobs,
-      [&](std::size_t k) {
-        const SweepResult result = RunPoint(points[k], options);
-        return Pack(row_text(points[k], result), result.warnings);
-      },
-      [&](const ForkedResult& result) {
-        ++done;
-        if (!result.ok) ++failed;
-        progress(done, failed);
-      });
-  std::vector<SweepRow> rows;
+namespace {
+
+// What a file named by `spec` holds; "" if it names none.
+std::string FileContent(const std::string& spec) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(spec, ignored)) return "";
+  return ReadTextFile(spec);
+}
+
+// Equal for points that ask the same, of the same files.
+std::string KeyOf(const SweepPoint& point) {
+  std::string key = RequestOf(point);
+  std::string files = FileContent(point.slice);
+  if (point.workload_json) {
+    files += point.workload_json->Text();
+    const auto slice = point.workload_json->Find("slice");
+    if (slice && slice->is_string()) files += FileContent(slice->AsString());
+  }
+  if (!files.empty()) key += " files=" + Hex(Fnv1a(files));
+  return key;
+}
+
+// Points that ask the same are one.
+struct DistinctPoints {
+  std::vector<std::size_t> first;  // by distinct point: the first such point
+  std::vector<std::string> keys;   // by distinct point
+  std::vector<std::size_t> of;     // by point: its distinct point
+};
+
+DistinctPoints Distinct(const std::vector<SweepPoint>& points) {
+  DistinctPoints distinct;
+  std::unordered_map<std::string, std::size_t> known;
   for (std::size_t k = 0; k < points.size(); ++k) {
-    if (results[k].ok) {
-      rows.push_back(Unpack(results[k].output));
-      continue;
+    const auto [entry, is_new] =
+        known.try_emplace(KeyOf(points[k]), distinct.keys.size());
+    if (is_new) {
+      distinct.first.push_back(k);
+      distinct.keys.push_back(entry->first);
     }
-    SweepResult result;
-    result.error = results[k].failure;
-    rows.push_back({.text = row_text(points[k], result),
-                    .error = result.error,
-                    .warnings = {}});
+    distinct.of.push_back(entry->second);
+  }
+  return distinct;
+}
+
+bool Matches(const SweepPoint& point, const std::string& pattern) {
+  for (const std::string& word : Split(RequestOf(point), ' ')) {
+    if (fnmatch(pattern.c_str(), word.c_str(), 0) == 0) return true;
+  }
+  return false;
+}
+
+// The rows that the journal has, by distinct point.
+std::vector<std::optional<SweepRow>> KnownRows(const DistinctPoints& distinct,
+                                               const Journal* journal) {
+  std::vector<std::optional<SweepRow>> rows(distinct.keys.size());
+  if (journal == nullptr) return rows;
+  std::unordered_map<std::string, const std::string*> texts;
+  for (const Journal::Record& record : journal->records()) {
+    texts[record.key] = &record.text;
+  }
+  for (std::size_t k = 0; k < rows.size(); ++k) {
+    const auto found = texts.find(distinct.keys[k]);
+    if (found != texts.end()) rows[k] = Unpack(*found->second);
   }
   return rows;
+}
+
+}  // namespace
+
+std::vector<SweepPoint> Filtered(const std::vector<SweepPoint>& points,
+                                 const std::vector<std::string>& only,
+                                 const std::vector<std::string>& except) {
+  std::vector<bool> kept(points.size(), true);
+  const auto apply = [&](const std::string& pattern, bool keep,
+                         const std::string& flag) {
+    bool used = false;
+    for (std::size_t k = 0; k < points.size(); ++k) {
+      const bool matches = Matches(points[k], pattern);
+      used = used || matches;
+      if (matches != keep) kept[k] = false;
+    }
+    if (used) return;
+    throw InputError(flag + " " + pattern, "matches no word of any of the " +
+                                               std::to_string(points.size()) +
+                                               " points; the first is \"" +
+                                               RequestOf(points.at(0)) + "\"");
+  };
+  for (const std::string& pattern : only) apply(pattern, true, "--only");
+  for (const std::string& pattern : except) apply(pattern, false, "--except");
+  std::vector<SweepPoint> left;
+  for (std::size_t k = 0; k < points.size(); ++k) {
+    if (kept[k]) left.push_back(points[k]);
+  }
+  if (left.empty()) {
+    throw InputError("--only, --except", "no point matches all of them");
+  }
+  return left;
+}
+
+std::vector<std::size_t> ShardOf(const std::vector<SweepPoint>& points,
+                                 const Shard& shard) {
+  const DistinctPoints distinct = Distinct(points);
+  std::vector<std::size_t> dealt;
+  for (std::size_t k = 0; k < points.size(); ++k) {
+    if (distinct.of[k] % shard.of == shard.number - 1) dealt.push_back(k);
+  }
+  return dealt;
+}
+
+std::string SweepFingerprint(const std::vector<SweepPoint>& points) {
+  std::uint64_t hash = Fnv1a("");
+  for (const SweepPoint& point : points)
+    hash = Fnv1a(KeyOf(point) + "\n", hash);
+  return Hex(hash);
+}
+
+std::vector<SweepRow> RunSweep(const std::vector<SweepPoint>& points,
+                               const SimOptions& options, int jobs,
+                               const RowText& row_text, Journal* journal,
+                               const SweepProgress& progress) {
+  BuiltInGenerations();  // read once here, not once in every process
+  const DistinctPoints distinct = Distinct(points);
+  std::vector<std::optional<SweepRow>> rows = KnownRows(distinct, journal);
+  std::vector<std::size_t> left;
+  for (std::size_t k = 0; k < rows.size(); ++k) {
+    if (!rows[k]) left.push_back(k);
+  }
+  std::size_t done = rows.size() - left.size(), failed = 0;
+  progress(done, failed, rows.size());
+  RunForked(
+      left.size(), jobs,
+      [&](std::size_t task) {
+        const SweepPoint& point = points[distinct.first[left[task]]];
+        const SweepResult result = RunPoint(point, options);
+        return Pack(row_text(point, result), result.warnings);
+      },
+      [&](std::size_t task, const ForkedResult& result) {
+        const std::size_t k = left[task];
+        ++done;
+        if (result.ok) {
+          if (journal != nullptr) {
+            journal->Append({.key = distinct.keys[k], .text = result.output});
+          }
+          rows[k] = Unpack(result.output);
+        } else {
+          ++failed;
+          SweepResult failure;
+          failure.error = result.failure;
+          rows[k] = {.text = row_text(points[distinct.first[k]], failure),
+                     .error = failure.error,
+                     .warnings = {}};
+        }
+        progress(done, failed, rows.size());
+      });
+  std::vector<SweepRow> of_points;
+  for (const std::size_t k : distinct.of) of_points.push_back(*rows[k]);
+  return of_points;
 }
 
 }  // namespace podsim

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/journal.h"
 #include "base/json_reader.h"
 #include "collective/collective.h"
 #include "sim/options.h"
@@ -69,13 +70,42 @@ struct SweepRow {
 using RowText =
     std::function<std::string(const SweepPoint&, const SweepResult&)>;
 
-// Runs every point in a process of its own, `jobs` at once, and returns the
-// rows in the order of the points. A point that fails or crashes is a row with
-// an error. `progress` hears how many are done, and how many of them failed.
-std::vector<SweepRow> RunSweep(
-    const std::vector<SweepPoint>& points, const SimOptions& options, int jobs,
-    const RowText& row_text,
-    const std::function<void(std::size_t done, std::size_t failed)>& progress);
+// The points whose requests have, for every text of `only`, a word that it
+// matches, and no word that one of `except` matches. The texts are shell
+// patterns (fnmatch): "lowering=bucket*", "bytes=6553[0-9]", "all-reduce".
+// Throws InputError if a text matches no word of any point, or none is left.
+std::vector<SweepPoint> Filtered(const std::vector<SweepPoint>& points,
+                                 const std::vector<std::string>& only,
+                                 const std::vector<std::string>& except);
+
+// Which part of the points one run of a sweep takes: 1 <= number <= of.
+struct Shard {
+  std::size_t number = 1;
+  std::size_t of = 1;
+};
+
+// The points of that part, as indices into `points`: distinct points are dealt
+// in turn, and equal ones go where the first of them goes.
+std::vector<std::size_t> ShardOf(const std::vector<SweepPoint>& points,
+                                 const Shard& shard);
+
+// Tells sweeps apart: 16 hexadecimal digits of all requests, in order, and of
+// the files that they name.
+std::string SweepFingerprint(const std::vector<SweepPoint>& points);
+
+// Hears how many distinct points are done, how many of them failed, and how
+// many there are; first of all, how many were done before.
+using SweepProgress =
+    std::function<void(std::size_t done, std::size_t failed, std::size_t of)>;
+
+// Runs every distinct point in a process of its own, `jobs` at once, and
+// returns the rows in the order of the points. A point that fails or crashes
+// is a row with an error. A point that `journal` (if any) has is not run; it
+// keeps each that ends well, and the others will run again.
+std::vector<SweepRow> RunSweep(const std::vector<SweepPoint>& points,
+                               const SimOptions& options, int jobs,
+                               const RowText& row_text, Journal* journal,
+                               const SweepProgress& progress);
 
 }  // namespace podsim
 

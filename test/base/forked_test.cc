@@ -15,7 +15,7 @@
 namespace podsim {
 namespace {
 
-void Ignore(const ForkedResult&) {}
+void Ignore(std::size_t, const ForkedResult&) {}
 
 TEST_CASE("results come in the order of the tasks, however many run at once",
           "[base]") {
@@ -29,7 +29,7 @@ TEST_CASE("results come in the order of the tasks, however many run at once",
         usleep(static_cast<useconds_t>(100 * (kTasks - k)));
         return std::to_string(k * k);
       },
-      [&](const ForkedResult& result) {
+      [&](std::size_t, const ForkedResult& result) {
         ++finished;
         CHECK(result.ok);
       });

@@ -46,7 +46,8 @@ void RequireRefused(const std::vector<BadInput>& table) {
 }
 
 const std::string kCommands =
-    "simulate, explain, collective, compare, lower, verify, sweep, check, "
+    "simulate, explain, collective, compare, lower, verify, sweep, merge, "
+    "check, "
     "topology, "
     "lowerings, generations";
 const std::string kUnits = " (known: B, kB, MB, GB, TB, KiB, MiB, GiB, TiB)";

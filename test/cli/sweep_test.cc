@@ -177,8 +177,9 @@ TEST_CASE("progress and warnings go to stderr, each warning once", "[cli]") {
   const Outcome on =
       Podsim({"sweep", "s.json", "--progress", "on"}, folder.path());
   CHECK(on.out == off.out);
-  CHECK_THAT(on.err, StartsWith("\rpodsim: 1 of 2 points, 0 failed\r"));
-  CHECK_THAT(on.err, Contains("\rpodsim: 2 of 2 points, 0 failed\n" + warning));
+  CHECK_THAT(on.err, StartsWith("\rpodsim: 0 of 2 points, 0 failed\033[K\r"));
+  CHECK_THAT(on.err,
+             Contains("\rpodsim: 2 of 2 points, 0 failed\033[K\n" + warning));
 }
 
 TEST_CASE("a run says how far it is if asked, and not in its result", "[cli]") {

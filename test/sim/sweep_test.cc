@@ -150,12 +150,14 @@ TEST_CASE("rows come in the order of the points, failed ones with an error",
       [](const SweepPoint& point, const SweepResult& result) {
         return point.slice + (result.error ? " failed" : " fine");
       },
-      [&](std::size_t done, std::size_t failed) {
-        CHECK(done == ++calls);
+      nullptr,
+      [&](std::size_t done, std::size_t failed, std::size_t of) {
+        CHECK(done == calls++);
         CHECK(failed <= done);
+        CHECK(of == 3);
       });
   REQUIRE(rows.size() == 3);
-  CHECK(calls == 3);
+  CHECK(calls == 4);
   CHECK(rows[0].text == "ideal:4 fine");
   CHECK_FALSE(rows[0].error);
   CHECK(rows[1].text == "ideal:0 failed");
