@@ -6,7 +6,9 @@
 #include "base/error.h"
 #include "base/json_reader.h"
 #include "base/parse_units.h"
+#include "cli/outputs.h"
 #include "report/check.h"
+#include "report/html.h"
 #include "report/output_file.h"
 #include "report/progress_line.h"
 #include "report/results_file.h"
@@ -20,10 +22,11 @@ constexpr int kDone = 0;
 constexpr int kAnswerIsNo = 1;
 constexpr int kMaxJobs = 1024;
 
-void RequireAnotherFile(const std::string& output, const std::string& input) {
+void RequireAnotherFile(const std::string& flag, const std::string& output,
+                        const std::string& input) {
   std::error_code ignored;
   if (!std::filesystem::equivalent(output, input, ignored)) return;
-  throw InputError("-o " + output,
+  throw InputError(flag + " " + output,
                    "is the sweep itself; expected another file");
 }
 
@@ -31,17 +34,22 @@ void RequireAnotherFile(const std::string& output, const std::string& input) {
 
 int RunSweepCommand(const CliOptions& options) {
   const int jobs = ParseCount(options.jobs, 1, kMaxJobs, "--jobs");
-  const SimOptions sim = SimOptionsOf(options);
+  SimOptions sim = SimOptionsOf(options);
+  sim.links = false;  // not by point: reports of sweeps have no map
   const SweepFormat format = SweepFormatOf(options.output);
-  RequireAnotherFile(options.output, options.file);
+  RequireAnotherFile("-o", options.output, options.file);
+  RequireAnotherFile("--html", options.html, options.file);
   const std::vector<SweepPoint> points =
       ReadSweep(JsonValue::ReadFile(options.file));
   const std::string path = options.output.empty() ? "-" : options.output;
   OutputFile file(path, "-o " + path);
+  Outputs outputs(options);
+  const RowText row_text =
+      outputs.reports() ? WithReportRow(RowTextOf(format)) : RowTextOf(format);
   std::vector<SweepRow> rows;
   {
     ProgressLine line(ShowsProgress(options), points.size());
-    rows = RunSweep(points, sim, jobs, RowTextOf(format),
+    rows = RunSweep(points, sim, jobs, row_text,
                     [&](std::size_t done, std::size_t failed) {
                       line.Update(done, failed);
                     });
@@ -49,8 +57,13 @@ int RunSweepCommand(const CliOptions& options) {
   for (const std::string& warning : WarningsOf(rows)) {
     std::cerr << "podsim: warning: " << warning << "\n";
   }
+  if (outputs.reports()) {
+    outputs.SetHtml(HtmlReport({.title = "podsim sweep " + options.file,
+                                .result = TakeReportRows(rows)}));
+  }
   file.Write(SweepText(format, rows));
   file.Commit();
+  outputs.Commit();
   const auto failure = FailureText(points, rows);
   if (failure) std::cerr << *failure << "\n";
   return failure ? kAnswerIsNo : kDone;
