@@ -35,7 +35,7 @@ void RequireAnotherFile(const std::string& flag, const std::string& output,
 int RunSweepCommand(const CliOptions& options) {
   const int jobs = ParseCount(options.jobs, 1, kMaxJobs, "--jobs");
   SimOptions sim = SimOptionsOf(options);
-  sim.links = false;  // not by point: reports of sweeps have no map
+  sim.links = false;  // reports of sweeps have no map
   const SweepFormat format = SweepFormatOf(options.output);
   RequireAnotherFile("-o", options.output, options.file);
   RequireAnotherFile("--html", options.html, options.file);

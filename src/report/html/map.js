@@ -174,6 +174,7 @@ function drawMap(parent, map) {
     if (slice.ici_axes > 2) parent.append(make("p", {class: "hint"}, "Inside a chip: its links z- (left) and z+ (right). Along x and y the link to the right of its way is that of the chip it leaves; links that wrap end outside."));
     else parent.append(make("p", {class: "hint"}, "Two links per cable: the one on the right of its way is that of the chip it leaves; links that wrap end outside."));
     if (point.fold) parent.append(make("p", {class: "hint"}, `Simulated folded: chips whose coordinates agree modulo ${point.fold.join(",")} do the same; planes that are alike are drawn once.`));
+    if (map.links.some(([link]) => link.includes(":dcn"))) parent.append(make("p", {class: "hint"}, "The NICs of the hosts, dcn+ (out) and dcn- (in), stand in the table only."));
     new SliceMap(parent, slice, map, point);
   } else {
     parent.append(make("p", {class: "hint"}, slice && slice.chips > 4096 ? "No map of more than 4096 chips; the busiest links:" : "The slice is no grid; its busiest links:"));

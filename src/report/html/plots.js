@@ -5,8 +5,10 @@ function plotKey(point) {
   return wordsOf(point).filter(word => !/^(bytes|lowering|network|fold)=/.test(word)).join(" ");
 }
 
+const networkOf = point => point.network && point.network !== "fluid" ? " " + point.network : "";
+
 function shortName(point) {
-  const network = point.network && point.network !== "fluid" ? " " + point.network : "";
+  const network = networkOf(point);
   if (point.request) {
     const asked = point.request.split(" ").find(word => word.startsWith("lowering="));
     if (asked === "lowering=auto") return "auto" + network;
@@ -30,9 +32,10 @@ function seriesOf(points) {
   const single = new Set(points.map(point => point.payload_bytes)).size === points.length;
   const mixed = single && !points[0].request && new Set(points.map(shortName)).size > 1;
   for (const point of points) {
-    put(mixed ? "the lowering chosen" : shortName(point), point) || put(point.lowering + " " + point.network, point);
+    put(mixed ? "the lowering chosen" : shortName(point), point) || put(point.lowering + networkOf(point), point);
   }
-  return [...series].map(([name, at], k) => ({name, at, k}));
+  // The engine `bound` times nothing.
+  return [...series].filter(([, at]) => [...at.values()].some(point => known(timeOf(point)))).map(([name, at], k) => ({name, at, k}));
 }
 
 const boundAt = (points, size) => {
@@ -40,7 +43,8 @@ const boundAt = (points, size) => {
   return found ? found.lower_bound_s : null;
 };
 
-// Mean rank over payloads, the best first; the best few begin switched on.
+// Mean rank over payloads, the best first; they and those that are the fastest
+// somewhere begin switched on.
 function rank(series, sizes) {
   const total = new Map(series.map(one => [one, 0]));
   for (const size of sizes) {
@@ -48,7 +52,8 @@ function rank(series, sizes) {
     [...series].sort((a, b) => time(a) - time(b)).forEach((one, k) => total.set(one, total.get(one) + k));
   }
   series.sort((a, b) => total.get(a) - total.get(b));
-  series.forEach((one, k) => { one.k = k; one.on = k < 8; });
+  const fastest = new Set(sizes.map(size => series.filter(one => one.at.has(size)).sort((a, b) => timeOf(a.at.get(size)) - timeOf(b.at.get(size)))[0]));
+  series.forEach((one, k) => { one.k = k; one.on = k < 8 || fastest.has(one); });
 }
 
 function lineSample(stroke, dashes, width) {

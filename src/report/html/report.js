@@ -9,7 +9,7 @@ function summary() {
   parts.push("podsim " + DATA.result.version);
   document.getElementById("summary").textContent = parts.join(" \u00b7 ");
   if (DATA.left_out.length > 0) {
-    document.querySelector("header").append(make("p", {class: "hint"}, "Left out to keep this file small: " + DATA.left_out.join("; ") + ". The JSON result (--json) has everything."));
+    document.querySelector("header").append(make("p", {class: "hint"}, "Left out to keep this file small: " + DATA.left_out.join("; ") + ". JSON results have everything (--json, for links with --top; of sweeps -o FILE.json)."));
   }
 }
 

@@ -84,8 +84,8 @@ function pointsSection() {
 
 // "ici.bandwidth_bytes_per_s": the name and its unit.
 const UNITS = [
-  [/_bytes_per_s$/, rate, "bytes per second"], [/_flop_per_s$/, value => scaled(value, [[1e12, "TFLOP/s"], [1, "FLOP/s"]]), "operations per second"],
-  [/_bytes$/, bytes, "bytes"], [/_s$/, seconds, "seconds"], [/$/, digits, "number"],
+  [/_bytes_per_s$/, rate, "bytes/s"], [/_flop_per_s$/, value => scaled(value, [[1e12, "TFLOP/s"], [1, "FLOP/s"]]), "FLOP/s"],
+  [/_bytes$/, bytes, "bytes"], [/_s$/, seconds, "s"], [/$/, digits, "number"],
 ];
 function parameterRows(values) {
   return Object.keys(values[0] || {}).map(key => {

@@ -52,8 +52,8 @@ const css = name => getComputedStyle(document.documentElement).getPropertyValue(
 // design", 2008), two of them darker or lighter to stand out from the page;
 // then the same ones dashed.
 const HUES = {
-  light: ["#0072b2", "#c44e00", "#007d5c", "#a8457f", "#8a6d00", "#2f8fc9", "#444444"],
-  dark: ["#56b4e9", "#ff8c42", "#2fd0a0", "#e79ac6", "#f0e442", "#7da7ff", "#cccccc"],
+  light: ["#0072b2", "#c44e00", "#007d5c", "#a8457f", "#8a6d00", "#6a51c9", "#444444"],
+  dark: ["#56b4e9", "#ff8c42", "#2fd0a0", "#e79ac6", "#f0e442", "#b59cff", "#cccccc"],
 };
 const DASHES = [[], [7, 4], [2, 3], [10, 3, 2, 3]];
 const hue = k => HUES[dark.matches ? "dark" : "light"][k % 7];
