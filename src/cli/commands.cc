@@ -9,14 +9,14 @@
 #include "base/json_reader.h"
 #include "base/parse_units.h"
 #include "base/text.h"
+#include "cli/collectives_of.h"
 #include "cli/hlo_file.h"
 #include "cli/outputs.h"
 #include "cli/run_options.h"
 #include "cli/step_commands.h"
 #include "cli/sweep_commands.h"
-#include "collective/byte_matrix.h"
-#include "collective/groups.h"
 #include "report/csv.h"
+#include "report/html.h"
 #include "report/json.h"
 #include "report/output_file.h"
 #include "report/progress_line.h"
@@ -26,7 +26,6 @@
 #include "schedule/instantiate.h"
 #include "schedule/msccl_xml.h"
 #include "schedule/schedule_json.h"
-#include "sim/byte_range.h"
 #include "sim/choose_lowering.h"
 #include "sim/memory_guard.h"
 #include "sim/simulate.h"
@@ -45,87 +44,6 @@ Slice ResolveSlice(const CliOptions& options) {
   return slice;
 }
 
-// --axes, --groups, --shift, --pairs, --root: who takes part.
-void SetParties(const CliOptions& options, const Topology& topology,
-                Collective& collective) {
-  if (!options.axes.empty() && !options.groups.empty()) {
-    throw InputError("--groups", "--axes says the groups already; leave one");
-  }
-  if (!options.shift.empty() && !options.pairs.empty()) {
-    throw InputError("--pairs", "--shift says the pairs already; leave one");
-  }
-  if (!options.axes.empty()) {
-    RejectAxesOfPermute(collective, "--axes");
-    collective.axes = ParseAxes(options.axes, topology, "--axes");
-  }
-  if (!options.groups.empty()) {
-    ReadGroups(JsonValue::ReadFile(options.groups), topology, collective);
-  }
-  if (!options.shift.empty()) {
-    collective.shift = ParseShift(options.shift, topology, "--shift");
-  }
-  if (!options.pairs.empty()) {
-    ReadPairs(JsonValue::ReadFile(options.pairs), topology, collective);
-  }
-  RequirePairs(collective, "--shift");
-  if (!options.root.empty()) {
-    SetRoot(ParseCount(options.root, 0, topology.chips() - 1, "--root"),
-            topology, "--root", collective);
-  }
-}
-
-// --bytes, --matrix, --distribution: how much is sent.
-void RequireSize(const CliOptions& options, CollectiveKind kind) {
-  const bool ragged = kind == CollectiveKind::kRaggedAllToAll;
-  if (!options.matrix.empty()) {
-    RejectMatrix(kind, "--matrix");
-    if (!options.distribution.empty()) {
-      throw InputError("--distribution", "--matrix says it already; leave one");
-    }
-    if (!options.bytes.empty()) {
-      throw InputError("--bytes", "--matrix says the bytes already; leave one");
-    }
-    return;
-  }
-  if (!options.distribution.empty()) RejectMatrix(kind, "--distribution");
-  if (ragged && (options.distribution.empty() || options.bytes.empty())) {
-    throw InputError("--matrix",
-                     "a ragged-all-to-all needs to know what each rank sends "
-                     "to each: --matrix FILE, or --bytes with --distribution");
-  }
-}
-
-std::vector<Collective> CollectivesOf(const CliOptions& options,
-                                      const Slice& slice) {
-  const Topology& topology = slice.topology;
-  Collective collective{.kind = ParseCollectiveKind(options.kind, "KIND"),
-                        .payload = {},
-                        .axes = AllAxes(topology)};
-  RequireSize(options, collective.kind);
-  SetParties(options, topology, collective);
-  RequireDcn(collective, topology, "--slice");
-  std::vector<Collective> collectives;
-  if (!options.matrix.empty()) {
-    SetMatrix(ReadMatrix(JsonValue::ReadFile(options.matrix)), topology,
-              options.matrix, collective);
-    RequireCountable(collective, topology, options.matrix);
-    return {collective};
-  }
-  for (const Bytes payload : ParseByteList(options.bytes, "--bytes")) {
-    collective.payload = payload;
-    if (!options.distribution.empty()) {
-      const int n = RanksOfMatrix(collective, topology, "--distribution");
-      SetMatrix(
-          MakeMatrix(ParseDistribution(options.distribution, "--distribution"),
-                     n, payload),
-          topology, "--distribution", collective);
-    }
-    RequireCountable(collective, topology, "--bytes");
-    collectives.push_back(collective);
-  }
-  return collectives;
-}
-
 // The one --lowering of a collective; "auto" if none.
 std::string LoweringText(const CliOptions& options) {
   if (options.lowerings.size() > 1) {
@@ -140,6 +58,11 @@ std::optional<LoweringSpec> LoweringOf(const CliOptions& options) {
   const std::string text = LoweringText(options);
   if (text == "auto") return std::nullopt;
   return ParseLoweringSpec(text, "--lowering");
+}
+
+// Measured for the report alone: the other outputs do not depend on it.
+void DropLinks(std::vector<Point>& points) {
+  for (Point& point : points) point.links.reset();
 }
 
 int RunCollective(const CliOptions& options) {
@@ -167,7 +90,7 @@ int RunCollective(const CliOptions& options) {
     if (!all) {
       points.push_back(
           SimulateCollective(collective, slice, lowering, "--lowering", sim,
-                             times, outputs.traces() ? &record : nullptr));
+                             times, outputs.records() ? &record : nullptr));
       continue;
     }
     Comparison comparison = CompareLowerings(collective, slice, sim, times);
@@ -177,6 +100,14 @@ int RunCollective(const CliOptions& options) {
   }
   if (outputs.traces()) {
     outputs.SetTrace(TraceJson(record, slice, trace_chips, "--trace"));
+  }
+  if (outputs.reports()) {
+    outputs.SetHtml(HtmlReport(
+        {.title = TitleOf(options, options.kind, slice),
+         .result = ResultJson(slice.parameters, points, not_applicable),
+         .slice = &slice,
+         .record = all ? nullptr : Recorded(record)}));
+    if (!ListsLinks(options)) DropLinks(points);
   }
   outputs.Write(
       [&] {
@@ -279,7 +210,7 @@ int SimulateScheduleFile(const CliOptions& options) {
   PhaseTimes times;
   RunRecord record;
   const ScheduleResult result =
-      SimulateSchedule(file, sim, times, outputs.traces() ? &record : nullptr);
+      SimulateSchedule(file, sim, times, outputs.records() ? &record : nullptr);
   if (!result.violations.empty()) {
     PrintViolations(options.file, result.violations);
     return kAnswerIsNo;
@@ -287,6 +218,13 @@ int SimulateScheduleFile(const CliOptions& options) {
   const std::vector<Point> points = {result.point};
   if (outputs.traces()) {
     outputs.SetTrace(TraceJson(record, file.slice, trace_chips, "--trace"));
+  }
+  if (outputs.reports()) {
+    outputs.SetHtml(
+        HtmlReport({.title = TitleOf(options, options.file, file.slice),
+                    .result = ResultJson(file.slice.parameters, points, {}),
+                    .slice = &file.slice,
+                    .record = Recorded(record)}));
   }
   outputs.Write(
       [&] {

@@ -123,6 +123,13 @@ void AddTrace(CLI::App& app, CliOptions& options) {
       ->check(NotEmpty());
 }
 
+void AddHtml(CLI::App& app, CliOptions& options) {
+  app.add_option("--html", options.html,
+                 "write a report to look at: plots, a map of the links, a "
+                 "timeline and tables in one HTML file")
+      ->check(NotEmpty());
+}
+
 void AddTop(CLI::App& app, CliOptions& options) {
   app.add_option("--top", options.top,
                  "show this many of the busiest links, e.g. 10")
@@ -230,6 +237,7 @@ void AddSweep(CLI::App& app, CliOptions& options) {
       ->allow_extra_args(false)
       ->check(NotEmpty());
   AddProgress(*sweep, options);
+  AddHtml(*sweep, options);
 }
 
 void AddMerge(CLI::App& app, CliOptions& options) {
@@ -346,6 +354,7 @@ bool ParseCommandLine(int argc, char** argv, CliOptions& options) {
   AddHlo(*simulate, options);
   AddSimulation(*simulate, options);
 
+  AddHtml(*simulate, options);
   AddTrace(*simulate, options);
   AddTop(*simulate, options);
 
@@ -377,6 +386,7 @@ bool ParseCommandLine(int argc, char** argv, CliOptions& options) {
                    "stdout")
       ->check(NotEmpty());
 
+  AddHtml(*collective, options);
   AddTrace(*collective, options);
   AddTop(*collective, options);
 
@@ -391,6 +401,7 @@ bool ParseCommandLine(int argc, char** argv, CliOptions& options) {
                    "write the result as CSV to this file, or - for stdout")
       ->check(NotEmpty());
 
+  AddHtml(*compare, options);
   AddTop(*compare, options);
 
   CLI::App* lower =
@@ -478,6 +489,12 @@ bool ShowsProgress(const CliOptions& options) {
          (options.progress == "auto" && isatty(STDERR_FILENO) != 0);
 }
 
+bool ListsLinks(const CliOptions& options) {
+  return !options.top.empty() ||
+         (!options.json.empty() && options.command != "compare" &&
+          (options.lowerings.empty() || options.lowerings[0] != "all"));
+}
+
 SimOptions SimOptionsOf(const CliOptions& options) {
   SimOptions sim;
   sim.engine = options.engine == "bound"       ? EngineKind::kBound
@@ -487,9 +504,7 @@ SimOptions SimOptionsOf(const CliOptions& options) {
   sim.network = ParseNetworkModel(options.network, "--network");
   sim.step_mode =
       options.step_mode == "abstract" ? StepMode::kAbstract : StepMode::kEngine;
-  sim.links = !options.top.empty() ||
-              (!options.json.empty() && options.command != "compare" &&
-               (options.lowerings.empty() || options.lowerings[0] != "all"));
+  sim.links = ListsLinks(options) || !options.html.empty();
   sim.fold = options.fold == "on"    ? FoldMode::kOn
              : options.fold == "off" ? FoldMode::kOff
                                      : FoldMode::kAuto;

@@ -47,6 +47,7 @@ struct CliOptions {
   // `topology`, `lowerings` and `generations` count as "-".
   std::string json;
   std::string csv;
+  std::string html;  // a file
   std::string timing;
   bool dot = false;
   bool choose = false;             // of `lowerings`
@@ -70,6 +71,9 @@ bool ParseCommandLine(int argc, char** argv, CliOptions& options);
 SliceRequest SliceRequestOf(const CliOptions& options);
 // --progress: whether lines on how far the work is may be written.
 bool ShowsProgress(const CliOptions& options);
+
+// Whether the table or the JSON names every link; a report always does.
+bool ListsLinks(const CliOptions& options);
 
 SimOptions SimOptionsOf(const CliOptions& options);
 

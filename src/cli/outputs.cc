@@ -29,6 +29,11 @@ void RequireDifferent(std::initializer_list<Target> targets) {
   }
 }
 
+void RequireFile(const char* flag, const std::string& path) {
+  if (path != "-") return;
+  throw InputError(flag, "expected a file, got \"-\"");
+}
+
 void Open(const std::string& path, const char* flag,
           std::unique_ptr<OutputFile>& file) {
   if (path.empty()) return;
@@ -45,17 +50,19 @@ std::int64_t PeakBytes() {
 
 Outputs::Outputs(const CliOptions& options)
     : table_(options.json != "-" && options.csv != "-") {
-  RequireDifferent({{"--json", options.json},
+  RequireDifferent({{"-o", options.output},
+                    {"--json", options.json},
                     {"--csv", options.csv},
                     {"--trace", options.trace},
+                    {"--html", options.html},
                     {"--timing", options.timing}});
   Open(options.json, "--json", json_);
   Open(options.csv, "--csv", csv_);
   Open(options.timing, "--timing", timing_);
   Open(options.trace, "--trace", trace_);
-  if (options.trace == "-") {
-    throw InputError("--trace", "expected a file, got \"-\"");
-  }
+  Open(options.html, "--html", html_);
+  RequireFile("--trace", options.trace);
+  RequireFile("--html", options.html);
 }
 
 void Outputs::Write(const std::function<std::string()>& table,
@@ -69,8 +76,12 @@ void Outputs::Write(const std::function<std::string()>& table,
     if (table_) std::cout << table();
   }
   if (timing_) timing_->Write(TimingJson(times, PeakBytes()));
+  Commit();
+}
+
+void Outputs::Commit() {
   for (const auto& file :
-       {json_.get(), csv_.get(), timing_.get(), trace_.get()}) {
+       {json_.get(), csv_.get(), timing_.get(), trace_.get(), html_.get()}) {
     if (file != nullptr) file->Commit();
   }
 }

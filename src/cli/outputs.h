@@ -19,15 +19,22 @@ class Outputs {
   explicit Outputs(const CliOptions& options);
 
   bool traces() const { return trace_ != nullptr; }
+  bool reports() const { return html_ != nullptr; }
+  // Whether someone wants to see what ran when.
+  bool records() const { return traces() || reports(); }
   void SetTrace(const std::string& text) { trace_->Write(text); }
+  void SetHtml(const std::string& text) { html_->Write(text); }
 
   void Write(const std::function<std::string()>& table,
              const std::function<std::string()>& json,
              const std::function<std::string()>& csv, PhaseTimes& times);
 
+  // Moves what has been set into place; Write does.
+  void Commit();
+
  private:
   bool table_;
-  std::unique_ptr<OutputFile> json_, csv_, timing_, trace_;
+  std::unique_ptr<OutputFile> json_, csv_, timing_, trace_, html_;
 };
 
 }  // namespace podsim

@@ -46,6 +46,15 @@ void RequireTraceable(const CliOptions& options, const SimOptions& sim) {
                    "--engine bound runs nothing that could be traced");
 }
 
+std::string TitleOf(const CliOptions& options, const std::string& what,
+                    const Slice& slice) {
+  return "podsim " + options.command + " " + what + " on " + slice.spec;
+}
+
+const RunRecord* Recorded(const RunRecord& record) {
+  return record.schedule.size() == 0 ? nullptr : &record;
+}
+
 RunLine MakeRunLine(const CliOptions& options) {
   return RunLine(ShowsProgress(options), options.progress == "on" ? 0 : 1);
 }

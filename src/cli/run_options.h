@@ -6,6 +6,8 @@
 
 #include "cli/options.h"
 #include "report/progress_line.h"
+#include "sim/run_record.h"
+#include "topology/slice.h"
 #include "topology/topology.h"
 
 namespace podsim {
@@ -22,6 +24,12 @@ std::vector<ChipId> TraceChips(const CliOptions& options,
 void RequireTraceable(const CliOptions& options, const SimOptions& sim);
 
 int TopOf(const CliOptions& options);
+
+// "podsim compare all-reduce on v5p:4x4x4".
+std::string TitleOf(const CliOptions& options, const std::string& what,
+                    const Slice& slice);
+// nullptr if nothing ran: the engine `bound`, or an abstract step.
+const RunRecord* Recorded(const RunRecord& record);
 
 // Silent for a second, unless asked for.
 RunLine MakeRunLine(const CliOptions& options);

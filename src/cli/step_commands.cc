@@ -6,6 +6,7 @@
 #include "cli/hlo_file.h"
 #include "cli/outputs.h"
 #include "cli/run_options.h"
+#include "report/html.h"
 #include "report/json.h"
 #include "report/step_table.h"
 #include "report/table.h"
@@ -95,9 +96,16 @@ int SimulateStepFile(const CliOptions& options) {
   PhaseTimes times;
   RunRecord record;
   const StepResult step =
-      SimulateStep(workload, sim, times, outputs.traces() ? &record : nullptr);
+      SimulateStep(workload, sim, times, outputs.records() ? &record : nullptr);
   if (outputs.traces()) {
     outputs.SetTrace(TraceJson(record, workload.slice, trace_chips, "--trace"));
+  }
+  if (outputs.reports()) {
+    outputs.SetHtml(
+        HtmlReport({.title = TitleOf(options, options.file, workload.slice),
+                    .result = ResultJson(workload.slice.parameters, step),
+                    .slice = &workload.slice,
+                    .record = Recorded(record)}));
   }
   outputs.Write(
       [&] {

@@ -10,7 +10,9 @@
 #include "base/json_reader.h"
 #include "base/parse_units.h"
 #include "base/text_file.h"
+#include "cli/outputs.h"
 #include "report/check.h"
+#include "report/html.h"
 #include "report/output_file.h"
 #include "report/progress_line.h"
 #include "report/results_file.h"
@@ -27,11 +29,12 @@ constexpr int kMaxJobs = 1024;
 constexpr int kMaxShards = 1'000'000;  // as many as points
 
 // `what` the input is.
-void RequireAnotherFile(const std::string& output, const std::string& input,
-                        const std::string& what) {
+void RequireAnotherFile(const std::string& flag, const std::string& output,
+                        const std::string& input, const std::string& what) {
   std::error_code ignored;
   if (!std::filesystem::equivalent(output, input, ignored)) return;
-  throw InputError("-o " + output, "is " + what + "; expected another file");
+  throw InputError(flag + " " + output,
+                   "is " + what + "; expected another file");
 }
 
 // "2/8".
@@ -68,9 +71,15 @@ SweepPart PartOf(const std::vector<SweepPoint>& all, const std::string& shard) {
   return part;
 }
 
+// What the journal's texts are.
+std::string KindOfRows(SweepFormat format, bool with_report) {
+  const std::string kind = format == SweepFormat::kCsv ? "csv" : "json";
+  return with_report ? kind + "+html" : kind;
+}
+
 // Beside the output; none where that is not a file of its own.
 std::unique_ptr<Journal> JournalOf(const CliOptions& options,
-                                   SweepFormat format) {
+                                   const std::string& kind) {
   const std::string& output = options.output;
   const bool is_file = !output.empty() && output != "-" &&
                        (!std::filesystem::exists(output) ||
@@ -81,8 +90,7 @@ std::unique_ptr<Journal> JournalOf(const CliOptions& options,
   }
   if (!is_file) return nullptr;
   auto journal = std::make_unique<Journal>(
-      output + ".journal",
-      format == SweepFormat::kCsv ? "rows=csv" : "rows=json",
+      output + ".journal", "rows=" + kind,
       options.resume ? Journal::Mode::kResume : Journal::Mode::kNew);
   if (journal->dropped() != 0) {
     std::cerr << "podsim: warning: " << journal->path() << ": "
@@ -96,20 +104,26 @@ std::unique_ptr<Journal> JournalOf(const CliOptions& options,
 
 int RunSweepCommand(const CliOptions& options) {
   const int jobs = ParseCount(options.jobs, 1, kMaxJobs, "--jobs");
-  const SimOptions sim = SimOptionsOf(options);
+  SimOptions sim = SimOptionsOf(options);
+  sim.links = false;  // reports of sweeps have no map
   const SweepFormat format = SweepFormatOf(options.output);
-  RequireAnotherFile(options.output, options.file, "the sweep itself");
+  RequireAnotherFile("-o", options.output, options.file, "the sweep itself");
+  RequireAnotherFile("--html", options.html, options.file, "the sweep itself");
   const std::vector<SweepPoint> all =
       Filtered(ReadSweep(JsonValue::ReadFile(options.file)), options.only,
                options.except);
   const SweepPart part = PartOf(all, options.shard);
   const std::string path = options.output.empty() ? "-" : options.output;
   OutputFile file(path, "-o " + path);
-  const std::unique_ptr<Journal> journal = JournalOf(options, format);
+  Outputs outputs(options);
+  const RowText row_text =
+      outputs.reports() ? WithReportRow(RowTextOf(format)) : RowTextOf(format);
+  const std::unique_ptr<Journal> journal =
+      JournalOf(options, KindOfRows(format, outputs.reports()));
   std::vector<SweepRow> rows;
   {
     ProgressLine line(ShowsProgress(options));
-    rows = RunSweep(part.points, sim, jobs, RowTextOf(format), journal.get(),
+    rows = RunSweep(part.points, sim, jobs, row_text, journal.get(),
                     [&](std::size_t done, std::size_t failed, std::size_t of) {
                       line.Update(done, failed, of);
                     });
@@ -117,9 +131,14 @@ int RunSweepCommand(const CliOptions& options) {
   for (const std::string& warning : WarningsOf(rows)) {
     std::cerr << "podsim: warning: " << warning << "\n";
   }
+  if (outputs.reports()) {
+    outputs.SetHtml(HtmlReport({.title = "podsim sweep " + options.file,
+                                .result = TakeReportRows(rows)}));
+  }
   file.Write(part.origin ? ShardText(format, rows, *part.origin)
                          : SweepText(format, rows));
   file.Commit();
+  outputs.Commit();
   if (journal) journal->Remove();
   const auto failure = FailureText(part.points, rows);
   if (failure) std::cerr << *failure << "\n";
@@ -139,7 +158,7 @@ int RunMergeCommand(const CliOptions& options) {
                                  options.files.front() +
                                  "; expected all CSV or all JSON");
     }
-    RequireAnotherFile(options.output, name, "a shard");
+    RequireAnotherFile("-o", options.output, name, "a shard");
     shards.push_back({.path = name, .text = ReadTextFile(name)});
   }
   OutputFile file(path, "-o " + path);

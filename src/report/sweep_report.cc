@@ -21,6 +21,23 @@ RowText RowTextOf(SweepFormat format) {
   return format == SweepFormat::kCsv ? SweepCsvRow : SweepJsonRow;
 }
 
+RowText WithReportRow(const RowText& row_text) {
+  return [row_text](const SweepPoint& point, const SweepResult& result) {
+    return SweepJsonRow(point, result) + "\n" + row_text(point, result);
+  };
+}
+
+std::string TakeReportRows(std::vector<SweepRow>& rows) {
+  std::vector<SweepRow> report;
+  for (SweepRow& row : rows) {
+    const std::size_t end = row.text.find('\n');
+    report.push_back(
+        {.text = row.text.substr(0, end), .error = {}, .warnings = {}});
+    row.text.erase(0, end + 1);
+  }
+  return SweepText(SweepFormat::kJson, report);
+}
+
 std::string SweepText(SweepFormat format, const std::vector<SweepRow>& rows) {
   if (format == SweepFormat::kCsv) {
     std::string csv = SweepCsvHeader();

@@ -17,6 +17,11 @@ SweepFormat SweepFormatOf(const std::string& path);
 // The row of a point, to be made in the process that runs it.
 RowText RowTextOf(SweepFormat format);
 
+// The same behind a first line with the row of a report.
+RowText WithReportRow(const RowText& row_text);
+// Takes that line off every row: podsim-result/1 for HtmlReport.
+std::string TakeReportRows(std::vector<SweepRow>& rows);
+
 // All rows as CSV, or as podsim-result/1 with one line per point.
 std::string SweepText(SweepFormat format, const std::vector<SweepRow>& rows);
 
