@@ -9,6 +9,7 @@
 #include "base/json_reader.h"
 #include "base/parse_units.h"
 #include "base/text.h"
+#include "cli/goal_command.h"
 #include "cli/hlo_file.h"
 #include "cli/outputs.h"
 #include "cli/run_options.h"
@@ -23,9 +24,9 @@
 #include "report/table.h"
 #include "report/topology_report.h"
 #include "report/trace.h"
+#include "schedule/goal.h"
 #include "schedule/instantiate.h"
-#include "schedule/msccl_xml.h"
-#include "schedule/schedule_json.h"
+#include "schedule/schedule_file.h"
 #include "sim/byte_range.h"
 #include "sim/choose_lowering.h"
 #include "sim/memory_guard.h"
@@ -209,14 +210,8 @@ int RunLower(const CliOptions& options) {
   const Schedule schedule = MakeSchedule(
       lowered, slice.topology, NoFold(slice.topology), collectives[0].payload);
   const CollectiveMeaning meaning = MeaningOf(lowered, slice.topology);
-  const auto write = [&](const std::string& text) { file.Write(text); };
-  if (IsMscclFile(options.output)) {
-    WriteMscclXml(
-        MakeMscclAlgorithm(schedule, meaning, slice, "-o " + options.output),
-        write);
-  } else {
-    WriteSchedule(schedule, meaning, slice, write);
-  }
+  WriteScheduleFile(options.output, schedule, meaning, slice,
+                    [&](const std::string& text) { file.Write(text); });
   file.Commit();
   return kDone;
 }
@@ -302,6 +297,7 @@ int SimulateScheduleFile(const CliOptions& options) {
 }
 
 int RunSimulate(const CliOptions& options) {
+  if (IsGoalFile(options.file)) return SimulateGoalFile(options);
   if (IsHloFile(options.file)) return SimulateStepFile(options);
   RejectHloFlags(options);
   if (IsMscclFile(options.file)) return SimulateScheduleFile(options);
