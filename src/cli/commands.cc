@@ -10,6 +10,7 @@
 #include "base/parse_units.h"
 #include "base/text.h"
 #include "cli/collectives_of.h"
+#include "cli/goal_command.h"
 #include "cli/hlo_file.h"
 #include "cli/outputs.h"
 #include "cli/run_options.h"
@@ -23,8 +24,10 @@
 #include "report/table.h"
 #include "report/topology_report.h"
 #include "report/trace.h"
+#include "schedule/goal.h"
 #include "schedule/instantiate.h"
 #include "schedule/msccl_xml.h"
+#include "schedule/schedule_file.h"
 #include "schedule/schedule_json.h"
 #include "sim/choose_lowering.h"
 #include "sim/memory_guard.h"
@@ -140,14 +143,8 @@ int RunLower(const CliOptions& options) {
   const Schedule schedule = MakeSchedule(
       lowered, slice.topology, NoFold(slice.topology), collectives[0].payload);
   const CollectiveMeaning meaning = MeaningOf(lowered, slice.topology);
-  const auto write = [&](const std::string& text) { file.Write(text); };
-  if (IsMscclFile(options.output)) {
-    WriteMscclXml(
-        MakeMscclAlgorithm(schedule, meaning, slice, "-o " + options.output),
-        write);
-  } else {
-    WriteSchedule(schedule, meaning, slice, write);
-  }
+  WriteScheduleFile(options.output, schedule, meaning, slice,
+                    [&](const std::string& text) { file.Write(text); });
   file.Commit();
   return kDone;
 }
@@ -240,6 +237,7 @@ int SimulateScheduleFile(const CliOptions& options) {
 }
 
 int RunSimulate(const CliOptions& options) {
+  if (IsGoalFile(options.file)) return SimulateGoalFile(options);
   if (IsHloFile(options.file)) return SimulateStepFile(options);
   RejectHloFlags(options);
   if (IsMscclFile(options.file)) return SimulateScheduleFile(options);

@@ -90,7 +90,7 @@ void AddSimulation(CLI::App& app, CliOptions& options) {
                  "how transfers share links. fluid (default): max-min fairly; "
                  "fifo: one at a time, first come first served, one-hop "
                  "transfers only; packet[:size=4KiB,cut_through=true]: packet "
-                 "by packet on every link of the route")
+                 "by packet on every link of the route; loggp: GOAL files")
       ->check(NotEmpty());
   app.add_option("--fold", options.fold,
                  "auto: simulate one chip per class where exact; on: also pad "
@@ -341,7 +341,7 @@ bool ParseCommandLine(int argc, char** argv, CliOptions& options) {
   simulate
       ->add_option("FILE", options.file,
                    "podsim-workload/1, podsim-schedule/1, HLO text (.hlo, "
-                   ".txt) or MSCCL XML (.xml)")
+                   ".txt), MSCCL XML (.xml) or GOAL (.goal)")
       ->required()
       ->check(NotEmpty());
   AddSlice(*simulate, options, /*required=*/false);
@@ -416,7 +416,7 @@ bool ParseCommandLine(int argc, char** argv, CliOptions& options) {
   lower
       ->add_option("-o,--output", options.output,
                    "file to write: podsim-schedule/1, or MSCCL XML if it "
-                   "ends in .xml; - for stdout")
+                   "ends in .xml, GOAL if in .goal; - for stdout")
       ->required()
       ->check(NotEmpty());
 

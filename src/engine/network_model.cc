@@ -53,6 +53,11 @@ NetworkModel ParseNetworkModel(const std::string& text,
     model.kind = NetworkKind::kFifo;
     return model;
   }
+  if (text == "loggp") {
+    throw InputError(where,
+                     "loggp is the network of GOAL files (.goal); expected "
+                     "fluid, fifo or packet");
+  }
   if (name != kPacket) {
     throw InputError(where, "expected fluid, fifo or packet[:size=4KiB," +
                                 std::string("cut_through=true], got \"") +

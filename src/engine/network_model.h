@@ -21,8 +21,8 @@ struct NetworkModel {
 // "fluid", "fifo", "packet:size=4KiB,cut_through=true".
 std::string ToText(const NetworkModel& model);
 
-// The same, where packet's parameters may be left out. Throws
-// InputError{where, ..}.
+// The same, where packet's parameters may be left out; not loggp, which knows
+// no links (engine/loggops.h). Throws InputError{where, ..}.
 NetworkModel ParseNetworkModel(const std::string& text,
                                const std::string& where);
 

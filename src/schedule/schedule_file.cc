@@ -3,7 +3,9 @@
 #include <charconv>
 
 #include "base/error.h"
+#include "schedule/goal.h"
 #include "schedule/msccl_schedule.h"
+#include "schedule/msccl_xml.h"
 #include "schedule/schedule_json.h"
 #include "schedule/verifier.h"
 
@@ -42,12 +44,30 @@ ScheduleFile ReadScheduleFile(const std::string& path, SliceRequest request,
   if (IsMscclFile(path)) {
     return MakeMscclSchedule(ReadMscclXml(path), std::move(request), payload);
   }
+  if (IsGoalFile(path)) {
+    throw InputError(path,
+                     "GOAL does not say what is computed; expected "
+                     "podsim-schedule/1 or MSCCL XML (.xml), which do");
+  }
   if (payload) {
     throw InputError("--bytes",
                      "the sizes are in the file; only MSCCL XML (.xml) leaves "
                      "them open");
   }
   return ReadScheduleJson(path, std::move(request));
+}
+
+void WriteScheduleFile(const std::string& path, const Schedule& schedule,
+                       const CollectiveMeaning& meaning, const Slice& slice,
+                       const std::function<void(const std::string&)>& write) {
+  const std::string where = "-o " + path;
+  if (IsMscclFile(path)) {
+    WriteMscclXml(MakeMscclAlgorithm(schedule, meaning, slice, where), write);
+  } else if (IsGoalFile(path)) {
+    WriteGoal(MakeGoal(schedule, slice.topology, where), write);
+  } else {
+    WriteSchedule(schedule, meaning, slice, write);
+  }
 }
 
 Violations JudgeSchedule(const ScheduleFile& file) {

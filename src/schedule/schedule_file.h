@@ -1,6 +1,7 @@
 #ifndef PODSIM_SCHEDULE_SCHEDULE_FILE_H_
 #define PODSIM_SCHEDULE_SCHEDULE_FILE_H_
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,6 +32,13 @@ bool IsMscclFile(const std::string& path);
 // InputError for anything that is not of the format.
 ScheduleFile ReadScheduleFile(const std::string& path, SliceRequest request,
                               std::optional<Bytes> payload = std::nullopt);
+
+// Writes MSCCL XML or GOAL, by the suffix of `path`, else podsim-schedule/1,
+// piece by piece. Throws InputError{"-o path", ..} for what the format has no
+// words for.
+void WriteScheduleFile(const std::string& path, const Schedule& schedule,
+                       const CollectiveMeaning& meaning, const Slice& slice,
+                       const std::function<void(const std::string&)>& write);
 
 // What reading and replaying find wrong, with the places of the ops.
 Violations JudgeSchedule(const ScheduleFile& file);
