@@ -20,7 +20,7 @@ void RequireKnownCommand(const CLI::App& app, int argc, char** argv) {
                              "); see `podsim --help`");
   }
   const std::string first = argv[1];
-  for (const char* flag : {"-h", "--help", "--version"}) {
+  for (const char* flag : {"-h", "--help", "--help-all", "--version"}) {
     if (first == flag) return;
   }
   if (std::find(known.begin(), known.end(), first) != known.end()) return;

@@ -62,10 +62,11 @@ struct CliOptions {
   std::string baseline;
   std::string tolerance = "1%";
   bool either_way = false;
+  std::string shell;  // of `completions`
 };
 
-// Throws InputError for usage errors. Prints help or version and returns false
-// if that was asked for.
+// Throws InputError for usage errors. Prints help, version or completions and
+// returns false if that was asked for.
 bool ParseCommandLine(int argc, char** argv, CliOptions& options);
 
 SliceRequest SliceRequestOf(const CliOptions& options);

@@ -49,7 +49,7 @@ const std::string kCommands =
     "simulate, explain, collective, compare, lower, verify, sweep, merge, "
     "check, "
     "topology, "
-    "lowerings, generations";
+    "lowerings, generations, completions";
 const std::string kUnits = " (known: B, kB, MB, GB, TB, KiB, MiB, GiB, TiB)";
 const std::string kLowerings =
     " (known: auto, ring, ring-split, ring-short, line, bucket, "

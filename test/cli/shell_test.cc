@@ -1,0 +1,127 @@
+// What a shell sees: help texts that fit a screen, completions, the version.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <regex>
+#include <sstream>
+
+#include "test/cli/podsim_process.h"
+
+namespace podsim {
+namespace {
+
+using Catch::Matchers::Contains;
+
+const std::vector<std::string> kEveryCommand = {
+    "simulate", "explain",   "collective",  "compare",
+    "lower",    "verify",    "sweep",       "check",
+    "topology", "lowerings", "generations", "completions"};
+
+// What bash offers after `line`, whose last word is the one to complete.
+std::string Offered(const TemporaryFolder& folder, const std::string& line) {
+  folder.Write("script", Podsim({"completions", "bash"}).out);
+  folder.Write("run",
+               "source ./script\ncompopt() { :; }\n"
+               "COMP_WORDS=(" +
+                   line +
+                   ")\n"
+                   "COMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_podsim\n"
+                   "echo \"${COMPREPLY[@]}\" >out\n");
+  const std::string command =
+      "cd '" + folder.path().string() + "' && bash -u run";
+  REQUIRE(std::system(command.c_str()) == 0);
+  std::string out = folder.Read("out");
+  REQUIRE(!out.empty());
+  out.pop_back();
+  return out;
+}
+
+TEST_CASE("bash completes commands, flags and known values", "[cli][shell]") {
+  const TemporaryFolder folder;
+  CHECK(Offered(folder, "podsim co") == "collective compare completions");
+  CHECK(Offered(folder, "podsim --v") == "--version");
+  CHECK(Offered(folder, "podsim collective broad") == "broadcast");
+  CHECK(Offered(folder, "podsim collective all-reduce --net") == "--network");
+  CHECK(Offered(folder, "podsim collective x --network f") == "fluid fifo");
+  CHECK(Offered(folder, "podsim collective x --network = f") == "fluid fifo");
+  CHECK(Offered(folder, "podsim collective x --network =") ==
+        "fluid fifo packet");
+  CHECK(Offered(folder, "podsim collective x --lowering hamiltonian") ==
+        "hamiltonian hamiltonian-pair");
+  CHECK(Offered(folder, "podsim simulate f --lowering reduce-s") ==
+        "reduce-scatter=");
+  CHECK(Offered(folder, "podsim topology v5") == "v5e: v5p:");
+  CHECK(Offered(folder, "podsim lower x -o ru") == "run");
+  CHECK(Offered(folder, "podsim simulate scr") == "script");
+  CHECK(Offered(folder, "podsim nonsense zz") == "");
+}
+
+TEST_CASE("zsh reads its completion script", "[cli][shell]") {
+  if (std::system("command -v zsh >/dev/null 2>&1") != 0) {
+    WARN("no zsh: its script is not read");
+    return;
+  }
+  const TemporaryFolder folder;
+  folder.Write("script", Podsim({"completions", "zsh"}).out);
+  const std::string command =
+      "zsh -n '" + (folder.path() / "script").string() + "'";
+  CHECK(std::system(command.c_str()) == 0);
+}
+
+TEST_CASE("completions exist for bash and zsh only", "[cli][shell]") {
+  CHECK_THAT(Podsim({"completions", "zsh"}).out,
+             Catch::StartsWith("#compdef podsim\n"));
+  const Outcome fish = Podsim({"completions", "fish"});
+  CHECK(fish.status == 2);
+  CHECK_THAT(fish.err, Contains("expected bash or zsh, got \"fish\""));
+}
+
+TEST_CASE("help fits a screen and has an example", "[cli][shell]") {
+  for (const std::string& command : kEveryCommand) {
+    CAPTURE(command);
+    const std::string text = Podsim({command, "--help"}).out;
+    CHECK_THAT(text, Contains("\nExample: podsim " + command + " "));
+    CHECK(std::count(text.begin(), text.end(), '\n') <= 24);
+  }
+  const std::string text = Podsim({"--help"}).out;
+  CHECK(std::count(text.begin(), text.end(), '\n') <= 24);
+}
+
+TEST_CASE("no help text is wider than 80 columns", "[cli][shell]") {
+  for (const std::string& command : kEveryCommand) {
+    std::istringstream lines(Podsim({command, "--help-all"}).out);
+    for (std::string line; std::getline(lines, line);) {
+      CAPTURE(command, line);
+      CHECK(line.size() <= 80);
+    }
+  }
+}
+
+TEST_CASE("--help-all explains what --help only names", "[cli][shell]") {
+  const std::string all = Podsim({"simulate", "--help-all"}).out;
+  CHECK_THAT(all, Contains("80 % of what is available"));
+  const std::string some = Podsim({"simulate", "--help"}).out;
+  CHECK_THAT(some, Contains(" --max-memory") &&
+                       !Contains("80 % of what is available"));
+}
+
+TEST_CASE("--version names the commit", "[cli][shell]") {
+  const Outcome outcome = Podsim({"--version"});
+  CHECK(outcome.status == 0);
+  CHECK(std::regex_match(outcome.out,
+                         std::regex("podsim [0-9.]+ \\([-.\\w]+\\)\n")));
+}
+
+TEST_CASE("output has no colour", "[cli][shell]") {
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"generations"},
+        {"topology", "v5e:4x4"},
+        {"collective", "all-reduce", "--bytes", "1MiB", "--slice", "v5e:2x2"},
+        {"nonsense"}}) {
+    const Outcome outcome = Podsim(words);
+    CHECK_THAT(outcome.out + outcome.err, !Contains("\x1b"));
+  }
+}
+
+}  // namespace
+}  // namespace podsim
