@@ -9,6 +9,7 @@
 #include "base/json_reader.h"
 #include "base/parse_units.h"
 #include "base/text.h"
+#include "cli/chakra_file.h"
 #include "cli/hlo_file.h"
 #include "cli/outputs.h"
 #include "cli/run_options.h"
@@ -30,6 +31,7 @@
 #include "sim/choose_lowering.h"
 #include "sim/memory_guard.h"
 #include "sim/simulate.h"
+#include "workload/chakra.h"
 #include "workload/hlo_workload.h"
 
 namespace podsim {
@@ -199,7 +201,9 @@ int RunLower(const CliOptions& options) {
   if (collectives.size() != 1) {
     throw InputError("--bytes", "expected one payload, got " + options.bytes);
   }
-  OutputFile file(options.output, "-o " + options.output);
+  const bool traces = IsChakraFile(options.output);
+  std::optional<OutputFile> file;
+  if (!traces) file.emplace(options.output, "-o " + options.output);
   const LoweredCollective lowered =
       LowerOrChoose(collectives[0], slice, lowering, "--lowering", sim);
   RequireFewUnfolded(lowered, slice.topology, "lower");
@@ -208,8 +212,12 @@ int RunLower(const CliOptions& options) {
   VerifyLowered(lowered, slice, sim);
   const Schedule schedule = MakeSchedule(
       lowered, slice.topology, NoFold(slice.topology), collectives[0].payload);
+  if (traces) {
+    WriteChakraFiles(schedule, slice.topology.chips(), options);
+    return kDone;
+  }
   const CollectiveMeaning meaning = MeaningOf(lowered, slice.topology);
-  const auto write = [&](const std::string& text) { file.Write(text); };
+  const auto write = [&](const std::string& text) { file->Write(text); };
   if (IsMscclFile(options.output)) {
     WriteMscclXml(
         MakeMscclAlgorithm(schedule, meaning, slice, "-o " + options.output),
@@ -217,7 +225,7 @@ int RunLower(const CliOptions& options) {
   } else {
     WriteSchedule(schedule, meaning, slice, write);
   }
-  file.Commit();
+  file->Commit();
   return kDone;
 }
 
@@ -242,6 +250,11 @@ std::optional<Bytes> PayloadOf(const CliOptions& options) {
 }
 
 int RunVerify(const CliOptions& options) {
+  if (IsChakraFile(options.file)) {
+    throw InputError(options.file,
+                     "a trace does not say what its messages must compute; "
+                     "verify a schedule");
+  }
   const ScheduleFile file = ReadScheduleFile(
       options.file, SliceRequestOf(options), PayloadOf(options));
   const Violations violations = JudgeSchedule(file);
@@ -269,8 +282,11 @@ int SimulateScheduleFile(const CliOptions& options) {
   RunLine line = MakeRunLine(options);
   const SimOptions sim = WatchedBy(line, options);
   Outputs outputs(options);
-  const ScheduleFile file = ReadScheduleFile(
-      options.file, SliceRequestOf(options), PayloadOf(options));
+  const ScheduleFile file =
+      IsChakraFile(options.file)
+          ? ReadChakraSchedule(options)
+          : ReadScheduleFile(options.file, SliceRequestOf(options),
+                             PayloadOf(options));
   Warn(file.slice.warnings);
   RequireTraceable(options, sim);
   const std::vector<ChipId> trace_chips =
@@ -304,6 +320,10 @@ int SimulateScheduleFile(const CliOptions& options) {
 int RunSimulate(const CliOptions& options) {
   if (IsHloFile(options.file)) return SimulateStepFile(options);
   RejectHloFlags(options);
+  if (IsChakraFile(options.file)) {
+    return AreChakraMessages(options) ? SimulateScheduleFile(options)
+                                      : SimulateStepFile(options);
+  }
   if (IsMscclFile(options.file)) return SimulateScheduleFile(options);
   const JsonValue format = JsonValue::ReadFile(options.file).Get("format");
   if (format.AsString() == "podsim-schedule/1") {
