@@ -341,8 +341,8 @@ void AddCommands(CLI::App& app, CliOptions& options) {
       "simulate", "time a workload or a schedule, transfer by transfer");
   simulate
       ->add_option("FILE", options.file,
-                   "podsim-workload/1, podsim-schedule/1, HLO text (.hlo, "
-                   ".txt), MSCCL XML (.xml) or GOAL (.goal)")
+                   "workload or schedule (.json), HLO text (.hlo, .txt), MSCCL "
+                   "XML (.xml), Chakra traces (PREFIX.0.et), GOAL (.goal)")
       ->required()
       ->check(NotEmpty());
   AddSlice(*simulate, options, /*required=*/false);
@@ -405,8 +405,8 @@ void AddCommands(CLI::App& app, CliOptions& options) {
       ->check(NotEmpty());
   lower
       ->add_option("-o,--output", options.output,
-                   "file to write: podsim-schedule/1, or MSCCL XML if it "
-                   "ends in .xml, GOAL if in .goal; - for stdout")
+                   "schedule to write (.json), MSCCL XML (.xml), GOAL (.goal), "
+                   "Chakra traces (.et: PREFIX.RANK.et); - for stdout")
       ->required()
       ->check(NotEmpty());
 

@@ -9,6 +9,7 @@
 #include "base/json_reader.h"
 #include "base/parse_units.h"
 #include "base/text.h"
+#include "cli/chakra_file.h"
 #include "cli/collectives_of.h"
 #include "cli/goal_command.h"
 #include "cli/hlo_file.h"
@@ -32,6 +33,7 @@
 #include "sim/choose_lowering.h"
 #include "sim/memory_guard.h"
 #include "sim/simulate.h"
+#include "workload/chakra.h"
 #include "workload/hlo_workload.h"
 
 namespace podsim {
@@ -133,7 +135,9 @@ int RunLower(const CliOptions& options) {
   if (collectives.size() != 1) {
     throw InputError("--bytes", "expected one payload, got " + options.bytes);
   }
-  OutputFile file(options.output, "-o " + options.output);
+  const bool traces = IsChakraFile(options.output);
+  std::optional<OutputFile> file;
+  if (!traces) file.emplace(options.output, "-o " + options.output);
   const LoweredCollective lowered =
       LowerOrChoose(collectives[0], slice, lowering, "--lowering", sim);
   RequireFewUnfolded(lowered, slice.topology, "lower");
@@ -142,10 +146,14 @@ int RunLower(const CliOptions& options) {
   VerifyLowered(lowered, slice, sim);
   const Schedule schedule = MakeSchedule(
       lowered, slice.topology, NoFold(slice.topology), collectives[0].payload);
+  if (traces) {
+    WriteChakraFiles(schedule, slice.topology.chips(), options);
+    return kDone;
+  }
   const CollectiveMeaning meaning = MeaningOf(lowered, slice.topology);
   WriteScheduleFile(options.output, schedule, meaning, slice,
-                    [&](const std::string& text) { file.Write(text); });
-  file.Commit();
+                    [&](const std::string& text) { file->Write(text); });
+  file->Commit();
   return kDone;
 }
 
@@ -170,6 +178,11 @@ std::optional<Bytes> PayloadOf(const CliOptions& options) {
 }
 
 int RunVerify(const CliOptions& options) {
+  if (IsChakraFile(options.file)) {
+    throw InputError(options.file,
+                     "a trace does not say what its messages must compute; "
+                     "verify a schedule");
+  }
   const ScheduleFile file = ReadScheduleFile(
       options.file, SliceRequestOf(options), PayloadOf(options));
   const Violations violations = JudgeSchedule(file);
@@ -197,8 +210,11 @@ int SimulateScheduleFile(const CliOptions& options) {
   RunLine line = MakeRunLine(options);
   const SimOptions sim = WatchedBy(line, options);
   Outputs outputs(options);
-  const ScheduleFile file = ReadScheduleFile(
-      options.file, SliceRequestOf(options), PayloadOf(options));
+  const ScheduleFile file =
+      IsChakraFile(options.file)
+          ? ReadChakraSchedule(options)
+          : ReadScheduleFile(options.file, SliceRequestOf(options),
+                             PayloadOf(options));
   Warn(file.slice.warnings);
   RequireTraceable(options, sim);
   const std::vector<ChipId> trace_chips =
@@ -240,6 +256,10 @@ int RunSimulate(const CliOptions& options) {
   if (IsGoalFile(options.file)) return SimulateGoalFile(options);
   if (IsHloFile(options.file)) return SimulateStepFile(options);
   RejectHloFlags(options);
+  if (IsChakraFile(options.file)) {
+    return AreChakraMessages(options) ? SimulateScheduleFile(options)
+                                      : SimulateStepFile(options);
+  }
   if (IsMscclFile(options.file)) return SimulateScheduleFile(options);
   const JsonValue format = JsonValue::ReadFile(options.file).Get("format");
   if (format.AsString() == "podsim-schedule/1") {

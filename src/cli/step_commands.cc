@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/json_reader.h"
 #include "base/text_file.h"
+#include "cli/chakra_file.h"
 #include "cli/hlo_file.h"
 #include "cli/outputs.h"
 #include "cli/run_options.h"
@@ -13,6 +14,7 @@
 #include "report/trace.h"
 #include "sim/explain.h"
 #include "sim/simulate.h"
+#include "workload/chakra.h"
 #include "workload/step_edits.h"
 #include "workload/workload.h"
 
@@ -22,6 +24,7 @@ namespace {
 Workload ReadFile(const CliOptions& options) {
   if (IsHloFile(options.file)) return ReadHloWorkload(options);
   RejectHloFlags(options);
+  if (IsChakraFile(options.file)) return ReadChakraWorkload(options);
   return ReadWorkload(
       JsonValue::ReadFile(options.file),
       {.slice = SliceRequestOf(options), .lowerings = options.lowerings});

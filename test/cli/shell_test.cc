@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 #include <regex>
 #include <sstream>
 
@@ -121,6 +122,34 @@ TEST_CASE("output has no colour", "[cli][shell]") {
     const Outcome outcome = Podsim(words);
     CHECK_THAT(outcome.out + outcome.err, !Contains("\x1b"));
   }
+}
+
+TEST_CASE("traces of a lowering take the time of its schedule",
+          "[cli][chakra]") {
+  const TemporaryFolder folder;
+  for (const std::string lowering : {"bucket", "hamiltonian"}) {
+    CAPTURE(lowering);
+    std::vector<std::string> lower = {"lower",      "all-reduce", "--bytes",
+                                      "1MiB",       "--slice",    "v5e:4x4",
+                                      "--lowering", lowering,     "-o"};
+    lower.push_back("x.et");
+    REQUIRE(Podsim(lower, folder.path()).status == 0);
+    lower.back() = "x.json";
+    REQUIRE(Podsim(lower, folder.path()).status == 0);
+    const auto trace =
+        PodsimJson({"simulate", "x.0.et", "--slice", "v5e:4x4", "--json", "-"},
+                   folder.path())["points"][0];
+    const auto schedule = PodsimJson({"simulate", "x.json", "--json", "-"},
+                                     folder.path())["points"][0];
+    for (const char* key : {"time_s", "transfers", "byte_hops"}) {
+      CHECK(trace[key] == schedule[key]);
+    }
+    CHECK_FALSE(trace["time_s"].is_null());
+  }
+  CHECK_THAT(Podsim({"simulate", "x.0.et"}, folder.path()).err,
+             Contains("--slice: is required"));
+  CHECK_THAT(Podsim({"verify", "x.0.et"}, folder.path()).err,
+             Contains("does not say what its messages must compute"));
 }
 
 }  // namespace

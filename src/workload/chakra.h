@@ -1,0 +1,73 @@
+#ifndef PODSIM_WORKLOAD_CHAKRA_H_
+#define PODSIM_WORKLOAD_CHAKRA_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace podsim {
+
+// Chakra execution traces (mlcommons/chakra, schema/protobuf/et_def.proto): one
+// file per rank, the metadata and then the nodes, each after its length.
+enum class ChakraNodeType : std::uint8_t {
+  kInvalid,
+  kMetadata,
+  kMemLoad,
+  kMemStore,
+  kComp,
+  kCommSend,
+  kCommRecv,
+  kCommColl,
+};
+const char* ToText(ChakraNodeType type);  // "COMM_SEND"
+
+struct ChakraNode {
+  std::uint64_t id = 0;
+  std::string name = {};
+  ChakraNodeType type = ChakraNodeType::kInvalid;
+  std::vector<std::uint64_t> ctrl_deps = {};  // ids, of later nodes too
+  std::vector<std::uint64_t> data_deps = {};
+  std::uint64_t duration_us = 0;
+  bool is_cpu_op = false;
+  std::optional<std::int64_t> num_ops = {};      // FLOPs
+  std::optional<std::int64_t> tensor_size = {};  // bytes accessed
+  std::optional<std::int64_t> comm_type = {};    // CollectiveCommType
+  std::optional<std::int64_t> comm_size = {};    // bytes
+  std::optional<std::int64_t> comm_src = {};
+  std::optional<std::int64_t> comm_dst = {};
+  std::int64_t comm_tag = 0;
+  std::string pg_name = {};               // "" or "0": all ranks
+  std::vector<bool> involved_dim = {};    // empty: all
+  std::optional<double> duration_s = {};  // ours: what microseconds round
+  std::string where = {};                 // "file: byte 17" or JSON pointer
+};
+
+struct ChakraTrace {
+  std::string file;
+  std::string version;
+  std::vector<ChakraNode> nodes;  // in file order
+};
+
+// "ALL_REDUCE", ..; nullptr for unknown numbers.
+const char* ChakraCommName(std::int64_t comm_type);
+
+// The trace in `bytes`: protobuf, or JSON of the feeder ({"workload_graph":
+// [..]}). Throws InputError at the byte or pointer of whatever is wrong: cut
+// messages, unknown node types, ids that stand twice.
+ChakraTrace ParseChakra(std::string_view bytes, const std::string& file);
+
+// By its name: PREFIX.RANK.et.
+bool IsChakraFile(const std::string& path);
+
+// The traces of all ranks of PREFIX.0.et, as many as there are from rank 0 on.
+// `path`: that of any rank. Throws InputError.
+std::vector<ChakraTrace> ReadChakra(const std::string& path);
+
+// Of the JSON of the feeder; checks as ParseChakra. For ParseChakra.
+ChakraTrace ParseChakraJson(const std::string& text, const std::string& file);
+
+}  // namespace podsim
+
+#endif  // PODSIM_WORKLOAD_CHAKRA_H_

@@ -1,0 +1,172 @@
+// Chakra traces: real ones against what an independent reader found in them,
+// and bytes written by hand.
+#include "workload/chakra.h"
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/text_file.h"
+#include "test/support/error_of.h"
+#include "workload/chakra_lower.h"
+
+namespace podsim {
+namespace {
+
+using nlohmann::json;
+
+TEST_CASE("chakra traces have the facts of an independent reader",
+          "[workload][chakra]") {
+  const char* corpus = std::getenv("PODSIM_CORPUS");
+  if (corpus == nullptr) {
+    WARN("PODSIM_CORPUS is not set: no real traces are read");
+    return;
+  }
+  const std::string folder = std::string(corpus) + "/chakra/";
+  const json expected = json::parse(ReadTextFile(folder + "expected.json"));
+  for (const auto& [name, facts] : expected.items()) {
+    CAPTURE(name);
+    const ChakraTrace trace = ParseChakra(ReadTextFile(folder + name), name);
+    json types = json::object();
+    std::map<std::string, std::pair<int, std::int64_t>> tallies;
+    std::size_t data_deps = 0, ctrl_deps = 0;
+    std::uint64_t micros = 0;
+    for (const ChakraNode& node : trace.nodes) {
+      const std::string type = ToText(node.type);
+      types[type] = types.value(type, 0) + 1;
+      data_deps += node.data_deps.size();
+      ctrl_deps += node.ctrl_deps.size();
+      micros += node.duration_us;
+      if (!node.comm_type) continue;
+      auto& tally = tallies[ChakraCommName(*node.comm_type)];
+      ++tally.first;
+      tally.second += node.comm_size.value_or(0);
+    }
+    json collectives = json::object();
+    for (const auto& [kind, tally] : tallies) {
+      collectives[kind] = {{"count", tally.first}, {"bytes", tally.second}};
+    }
+    CHECK(trace.version == facts["global_version"]);
+    CHECK(trace.nodes.size() == facts["nodes"]);
+    CHECK(types == facts["by_type"]);
+    CHECK(collectives == facts["collectives"]);
+    CHECK(data_deps == facts["data_deps"]);
+    CHECK(ctrl_deps == facts["ctrl_deps"]);
+    CHECK(micros == facts["total_duration_micros"]);
+  }
+}
+
+std::string ErrorOfBytes(const std::string& bytes) {
+  return ErrorOf([&] { ParseChakra(bytes, "x.et"); });
+}
+
+// Metadata without fields, then a node of these bytes.
+std::string OneNode(const std::string& node) {
+  return std::string("\0", 1) + static_cast<char>(node.size()) + node;
+}
+
+TEST_CASE("chakra nodes are read from the wire format", "[workload][chakra]") {
+  // id 300, type COMP, data_deps {1, 2} packed, duration 7.
+  const ChakraTrace trace = ParseChakra(
+      OneNode("\x08\xac\x02\x18\x04\x2a\x02\x01\x02\x38\x07"), "x.et");
+  REQUIRE(trace.nodes.size() == 1);
+  CHECK(trace.nodes[0].id == 300);
+  CHECK(trace.nodes[0].type == ChakraNodeType::kComp);
+  CHECK(trace.nodes[0].data_deps == std::vector<std::uint64_t>{1, 2});
+  CHECK(trace.nodes[0].duration_us == 7);
+  CHECK(ErrorOf([&] { DataDeps(trace); }) ==
+        "x.et: byte 2: data_deps names node 1, which the trace does not have");
+}
+
+TEST_CASE("bad chakra traces are refused at their byte", "[workload][chakra]") {
+  CHECK(ErrorOfBytes("") == "x.et: byte 0: is empty, expected a Chakra trace");
+  CHECK(ErrorOfBytes("\x1f\x8b\x08") ==
+        "x.et: is compressed; decompress it first: gunzip");
+  CHECK(ErrorOfBytes("\x05\x0a") ==
+        "x.et: byte 1: expected 5 more bytes, found 1");
+  CHECK(ErrorOfBytes(std::string("\0\x80", 2)) ==
+        "x.et: byte 1: the number is cut off");
+  CHECK(ErrorOfBytes(std::string(1, '\0') + std::string(10, '\xff')) ==
+        "x.et: byte 1: expected a varint of at most 10 bytes");
+  CHECK(ErrorOfBytes(OneNode("\x08\x01")) ==
+        "x.et: byte 2: the node has no type");
+  CHECK(ErrorOfBytes(OneNode("\x18\x09")) ==
+        "x.et: byte 2: expected a node type from 1 to 7, got 9");
+  CHECK(ErrorOfBytes(OneNode("\x0b")) ==
+        "x.et: byte 2: expected a wire type 0, 1, 2 or 5, got 3");
+  CHECK(ErrorOfBytes(OneNode("\x18\x04") + "\x02\x18\x04") ==
+        "x.et: byte 5: the id 0 stands twice");
+  CHECK(ErrorOfBytes("{\"schema\": \"1.0.2-chakra.0.0.4\", \"nodes\": []}")
+            .find("is a PyTorch execution trace") != std::string::npos);
+}
+
+ChakraTrace TraceOf(const std::string& nodes, const std::string& file) {
+  return ParseChakra("{\"workload_graph\": [" + nodes + "]}", file);
+}
+
+SliceRequest OnSlice(const char* spec) {
+  SliceRequest request;
+  request.spec = spec;
+  request.spec_where = "--slice";
+  return request;
+}
+
+TEST_CASE("sends and receives become transfers", "[workload][chakra]") {
+  const std::string compute = R"({"Id": 1, "NodeType": 4, "runtime": 3},)";
+  const std::string send = R"({"Id": 2, "NodeType": 5, "data_deps": [1],
+    "comm_size": 64, "comm_src": 0, "comm_dst": 1, "comm_tag": 9})";
+  const std::string receive = R"({"Id": 5, "NodeType": 6, "comm_size": 64,
+    "comm_src": 0, "comm_dst": 1, "comm_tag": 9})";
+  const ChakraTrace first = TraceOf(compute + send, "a.0.et");
+  const ScheduleFile file = MakeChakraSchedule(
+      {first, TraceOf(receive, "a.1.et")}, OnSlice("ideal:2"));
+  REQUIRE(file.schedule.size() == 2);
+  CHECK(file.schedule.duration(OpId(0)).value() == Approx(3e-6));
+  CHECK(file.schedule.bytes(OpId(1)) == Bytes(64));
+  CHECK(file.schedule.dst(OpId(1)) == ChipId(1));
+  REQUIRE(file.schedule.after(OpId(1)).size() == 1);
+  CHECK(
+      ErrorOf([&] {
+        MakeChakraSchedule({first, TraceOf("", "a.1.et")}, OnSlice("ideal:2"));
+      }).find("no rank has the partner of COMM_SEND") != std::string::npos);
+  CHECK(ErrorOf([&] {
+          MakeChakraSchedule({first}, OnSlice("ideal:2"));
+        }).find("expected a trace per chip of ideal:2, 2, found 1") !=
+        std::string::npos);
+}
+
+TEST_CASE("chakra collectives become a step", "[workload][chakra]") {
+  const std::string nodes = R"({"Id": 7, "NodeType": 4, "runtime": 3,
+    "data_deps": [8]}, {"Id": 8, "NodeType": 7, "comm_type": 2,
+    "comm_size": 100})";
+  const ChakraTrace trace = TraceOf(nodes, "a.0.et");
+  const Workload workload = MakeChakraWorkload(
+      {trace, trace}, {.slice = OnSlice("ideal:2"), .lowerings = {}});
+  // The gather, its wait, the compute; S of an all-gather is n shards.
+  REQUIRE(workload.graph.ops.size() == 2);
+  CHECK(workload.graph.ops[0].collective->payload == Bytes(200));
+  REQUIRE(workload.graph.items.size() == 3);
+  CHECK(workload.graph.items[1].wait);
+  const ChakraTrace other =
+      TraceOf(R"({"Id": 7, "NodeType": 7, "comm_type": 0, "comm_size": 100})",
+              "a.1.et");
+  const auto refuses = [](const ChakraTrace& a, const ChakraTrace& b) {
+    return ErrorOf([&] {
+      MakeChakraWorkload({a, b},
+                         {.slice = OnSlice("ideal:2"), .lowerings = {}});
+    });
+  };
+  CHECK(refuses(trace, other).find("only traces alike on every rank") !=
+        std::string::npos);
+  const ChakraTrace untyped = TraceOf(R"({"Id": 1, "NodeType": 7})", "a.0.et");
+  CHECK(refuses(untyped, untyped).find("has no comm_type") !=
+        std::string::npos);
+  const ChakraTrace circle =
+      TraceOf(R"({"Id": 1, "NodeType": 4, "data_deps": [1]})", "a.0.et");
+  CHECK(refuses(circle, circle).find("waits in a circle") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace podsim
