@@ -47,9 +47,7 @@ void RequireRefused(const std::vector<BadInput>& table) {
 
 const std::string kCommands =
     "simulate, explain, collective, compare, lower, verify, sweep, merge, "
-    "check, "
-    "topology, "
-    "lowerings, generations, completions";
+    "check, topology, lowerings, generations, completions";
 const std::string kUnits = " (known: B, kB, MB, GB, TB, KiB, MiB, GiB, TiB)";
 const std::string kLowerings =
     " (known: auto, ring, ring-split, ring-short, line, bucket, "
