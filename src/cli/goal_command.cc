@@ -28,6 +28,7 @@ void RejectOtherFlags(const CliOptions& options) {
         std::pair("--verify", options.verify != "auto"),
         std::pair("--max-memory", !options.max_memory.empty()),
         std::pair("--progress", options.progress != "auto"),
+        std::pair("--html", !options.html.empty()),
         std::pair("--trace", !options.trace.empty()),
         std::pair("--trace-chips", !options.trace_chips.empty()),
         std::pair("--top", !options.top.empty())}) {

@@ -105,7 +105,7 @@ TEST_CASE("what a GOAL file does not take is refused", "[cli][goal]") {
        {"--slice v5e:4x4", "--bytes 1MiB", "--lowering all-reduce=ring",
         "--fault chip:0", "--ideal", "--engine bound", "--force", "--fold off",
         "--verify full", "--max-memory 1GB", "--progress on", "--trace x.json",
-        "--trace-chips 0", "--top 3"}) {
+        "--trace-chips 0", "--html x.html", "--top 3"}) {
     CAPTURE(flag);
     CHECK(error(run + flag) ==
           "podsim: error: " + flag.substr(0, flag.find(' ')) +

@@ -73,7 +73,8 @@ TEST_CASE("merged shards are the sweep, byte for byte", "[cli]") {
   }
   SECTION("a torn shard is never taken for a whole one") {
     const std::string whole = folder.Read(names[0]);
-    for (std::size_t length = 0; length < whole.size(); length += 37) {
+    for (std::size_t length = 0; length < whole.size();
+         length += whole.size() / 13) {
       folder.Write(names[0], whole.substr(0, length));
       const Outcome torn = Merge(folder, names);
       CHECK(torn.status == 2);
