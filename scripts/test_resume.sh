@@ -16,14 +16,16 @@ cat >sweep.json <<'JSON'
  "slice": ["v5e:4x4", "v5p:2x2x2", "ideal:8"], "bytes": "1KiB..16MiB x4",
  "lowering": ["bucket", "direct", "auto"]}
 JSON
-"$podsim" sweep sweep.json -o whole.csv
+begin=$(date +%s%N)
+"$podsim" sweep sweep.json -o whole.csv --jobs 2
+longest=$((($(date +%s%N) - begin) / 1000000)) # ms of a whole sweep
 
 killed=0
 resumed=0 # runs that found finished points
 while ((killed < kills)); do
   "$podsim" sweep sweep.json -o part.csv --resume --jobs 2 2>err &
-  # Up to 128 ms: the whole sweep takes a few of those.
-  sleep "0.$(printf '%03d' $((RANDOM % 128)))"
+  pause=$((RANDOM * longest / 32768))
+  sleep "$((pause / 1000)).$(printf '%03d' $((pause % 1000)))"
   if kill -KILL $! 2>/dev/null; then killed=$((killed + 1)); fi
   wait $! 2>/dev/null || true
   if [[ -s part.csv.journal ]]; then resumed=$((resumed + 1)); fi
