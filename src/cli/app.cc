@@ -119,8 +119,7 @@ void AddTrace(CLI::App& app, CliOptions& options) {
 
 void AddHtml(CLI::App& app, CliOptions& options) {
   app.add_option("--html", options.html,
-                 "write plots, a map of the links, a timeline and tables as "
-                 "one HTML file")
+                 "write plots, link map, timeline and tables as HTML")
       ->check(NotEmpty());
 }
 
@@ -204,28 +203,25 @@ void AddSweep(CLI::App& app, CliOptions& options) {
                    "file to write, .csv or .json (default: CSV to stdout)")
       ->check(NotEmpty());
   sweep->add_option("--jobs", options.jobs,
-                    "points to run at once, each in a process of its own "
-                    "(default 1); the output is the same for any number");
+                    "processes at once (default 1); same output");
   sweep
       ->add_option("--max-memory", options.max_memory,
                    "refuse points predicted to need more, e.g. 8GiB")
       ->check(NotEmpty());
   sweep->add_flag("--resume", options.resume,
-                  "continue after an interruption: what OUT.journal has is "
-                  "not run again");
+                  "run only what OUT.journal does not have");
   sweep
       ->add_option("--shard", options.shard,
                    "K/N: only part K of N, for `podsim merge`")
       ->check(NotEmpty());
   sweep
       ->add_option("--only", options.only,
-                   "only points whose request has a word like this: "
-                   "'slice=v5p:*' (repeatable: all must match)")
+                   "points with such a word, as 'slice=v5p:*' (repeatable)")
       ->allow_extra_args(false)
       ->check(NotEmpty());
   sweep
       ->add_option("--except", options.except,
-                   "no point whose request has a word like this (repeatable)")
+                   "no point with such a word (repeatable)")
       ->allow_extra_args(false)
       ->check(NotEmpty());
   AddProgress(*sweep, options);
@@ -376,7 +372,7 @@ void AddCommands(CLI::App& app, CliOptions& options) {
   AddSimulation(*collective, options);
   collective
       ->add_option("--csv", options.csv,
-                   "write the result as CSV to this file, or - for "
+                   "write CSV to this file, or - for "
                    "stdout")
       ->check(NotEmpty());
   AddTrace(*collective, options);

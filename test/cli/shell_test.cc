@@ -98,7 +98,8 @@ TEST_CASE("no help text is wider than 80 columns", "[cli][shell]") {
   }
 }
 
-TEST_CASE("--help-all explains what --help only names", "[cli][shell]") {
+TEST_CASE("the flag --help-all explains what --help only names",
+          "[cli][shell]") {
   const std::string all = Podsim({"simulate", "--help-all"}).out;
   CHECK_THAT(all, Contains("80 % of what is available"));
   const std::string some = Podsim({"simulate", "--help"}).out;
@@ -106,7 +107,7 @@ TEST_CASE("--help-all explains what --help only names", "[cli][shell]") {
                        !Contains("80 % of what is available"));
 }
 
-TEST_CASE("--version names the commit", "[cli][shell]") {
+TEST_CASE("the flag --version names the commit", "[cli][shell]") {
   const Outcome outcome = Podsim({"--version"});
   CHECK(outcome.status == 0);
   CHECK(std::regex_match(outcome.out,
