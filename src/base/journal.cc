@@ -12,6 +12,7 @@
 
 #include "base/checksum.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "base/text_file.h"
 
 namespace podsim {
@@ -198,10 +199,11 @@ void Journal::Read(const std::string& head) {
   if (text.substr(0, at) != head) {
     throw InputError(
         path_ + ":1",
-        "was not written by this build of podsim for this kind of output; "
+        "is of another build of podsim or of other output flags; "
         "expected \"" +
-            head.substr(0, head.size() - 1) +
-            "\"; remove the file to begin again");
+            head.substr(0, head.size() - 1) + "\", got \"" +
+            Shortened(text.substr(0, at - 1), 80) +
+            "\"; use those of then, or remove the file to begin again");
   }
   while (at < whole) {
     const auto end = text.find('\n', at);

@@ -129,8 +129,11 @@ TEST_CASE("a journal is refused where its records would not fit", "[base]") {
           ": holds the finished points of an interrupted run; add "
           "--resume to continue it, or remove the file to begin "
           "again");
-  CHECK_THROWS_WITH(Journal(path.text(), "rows=json", Journal::Mode::kResume),
-                    Contains(":1: was not written by this build"));
+  CHECK_THROWS_WITH(
+      Journal(path.text(), "rows=json", Journal::Mode::kResume),
+      Contains(":1: is of another build of podsim or of other output "
+               "flags; expected \"podsim-journal/1 program=") &&
+          Contains(" rows=csv\"; use those of then, or remove"));
   CHECK_THROWS_WITH(Journal("/nowhere/j", "rows=csv", Journal::Mode::kResume),
                     "/nowhere/j: cannot be written: No such file or directory");
 }
