@@ -8,12 +8,19 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "test/fuzz/memory.h"
 #include "workload/chakra.h"
 
 namespace podsim {
 namespace {
 
+// Reading takes at most so many times the file's bytes of heap; 64 KiB more
+// for short ones.
+constexpr std::size_t kHeapPerByte = 100;
+constexpr std::size_t kHeapOfShort = std::size_t{64} << 10;
+
 void Fuzz(std::string_view bytes) {
+  const MemoryLimit limit(kHeapPerByte * bytes.size() + kHeapOfShort);
   try {
     const ChakraTrace trace = ParseChakra(bytes, "fuzz.0.et");
     for (const ChakraNode& node : trace.nodes) {
