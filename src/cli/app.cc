@@ -123,6 +123,12 @@ void AddHtml(CLI::App& app, CliOptions& options) {
       ->check(NotEmpty());
 }
 
+void AddPlot(CLI::App& app, CliOptions& options) {
+  app.add_option("--plot", options.plot,
+                 "draw efficiency by size; auto: if stdout is a terminal")
+      ->check(OneOf({"auto", "on", "off"}));
+}
+
 void AddTop(CLI::App& app, CliOptions& options) {
   app.add_option("--top", options.top,
                  "show this many of the busiest links, e.g. 10")
@@ -226,6 +232,7 @@ void AddSweep(CLI::App& app, CliOptions& options) {
       ->check(NotEmpty());
   AddProgress(*sweep, options);
   AddHtml(*sweep, options);
+  AddPlot(*sweep, options);
 }
 
 void AddMerge(CLI::App& app, CliOptions& options) {
@@ -388,6 +395,7 @@ void AddCommands(CLI::App& app, CliOptions& options) {
                    "write the result as CSV to this file, or - for stdout")
       ->check(NotEmpty());
   AddHtml(*compare, options);
+  AddPlot(*compare, options);
   AddTop(*compare, options);
 
   CLI::App* lower =

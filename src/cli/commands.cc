@@ -23,6 +23,7 @@
 #include "report/output_file.h"
 #include "report/progress_line.h"
 #include "report/table.h"
+#include "report/terminal_plot.h"
 #include "report/topology_report.h"
 #include "report/trace.h"
 #include "schedule/goal.h"
@@ -124,6 +125,11 @@ int RunCollective(const CliOptions& options) {
       },
       [&] { return ResultJson(slice.parameters, points, not_applicable); },
       [&] { return PointsCsv(points); }, times);
+  if (options.command == "compare") {
+    DrawPlot(options, !outputs.table(), [&](std::size_t columns) {
+      return TerminalPlot(EfficienciesOf(points), columns);
+    });
+  }
   return kDone;
 }
 

@@ -48,6 +48,7 @@ struct CliOptions {
   std::string json;
   std::string csv;
   std::string html;  // a file
+  std::string plot = "auto";
   std::string timing;
   bool dot = false;
   bool choose = false;             // of `lowerings`

@@ -1,6 +1,8 @@
 #include "cli/outputs.h"
 
+#include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <initializer_list>
@@ -40,6 +42,14 @@ void Open(const std::string& path, const char* flag,
   file = std::make_unique<OutputFile>(path, std::string(flag) + " " + path);
 }
 
+constexpr std::size_t kColumns = 80;  // where nothing says
+
+std::size_t ColumnsOf(int terminal) {
+  winsize size{};
+  const bool known = ioctl(terminal, TIOCGWINSZ, &size) == 0;
+  return known && size.ws_col > 0 ? size.ws_col : kColumns;
+}
+
 std::int64_t PeakBytes() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -47,6 +57,17 @@ std::int64_t PeakBytes() {
 }
 
 }  // namespace
+
+void DrawPlot(const CliOptions& options, bool data_on_stdout,
+              const std::function<std::string(std::size_t columns)>& plot) {
+  const int target = data_on_stdout ? STDERR_FILENO : STDOUT_FILENO;
+  const bool draws =
+      options.plot == "on" ||
+      (options.plot == "auto" && !data_on_stdout && isatty(STDOUT_FILENO) != 0);
+  if (!draws) return;
+  (data_on_stdout ? std::cerr : std::cout)
+      << plot(ColumnsOf(target)) << std::flush;
+}
 
 Outputs::Outputs(const CliOptions& options)
     : table_(options.json != "-" && options.csv != "-") {

@@ -1,6 +1,7 @@
 #ifndef PODSIM_CLI_OUTPUTS_H_
 #define PODSIM_CLI_OUTPUTS_H_
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -10,6 +11,11 @@
 #include "sim/options.h"
 
 namespace podsim {
+
+// --plot: `plot` to stdout where that is a terminal and carries no data; with
+// "on" in any case, to stderr where stdout does.
+void DrawPlot(const CliOptions& options, bool data_on_stdout,
+              const std::function<std::string(std::size_t columns)>& plot);
 
 // The outputs of a command: opened before the long work, moved into place after
 // it. The table goes to stdout unless one of them does.
@@ -22,6 +28,8 @@ class Outputs {
   bool reports() const { return html_ != nullptr; }
   // Whether someone wants to see what ran when.
   bool records() const { return traces() || reports(); }
+  // Whether stdout takes the table.
+  bool table() const { return table_; }
   void SetTrace(const std::string& text) { trace_->Write(text); }
   void SetHtml(const std::string& text) { html_->Write(text); }
 

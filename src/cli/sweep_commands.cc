@@ -17,6 +17,7 @@
 #include "report/progress_line.h"
 #include "report/results_file.h"
 #include "report/sweep_report.h"
+#include "report/terminal_plot.h"
 #include "report/version.h"
 #include "sim/sweep.h"
 
@@ -135,11 +136,15 @@ int RunSweepCommand(const CliOptions& options) {
     outputs.SetHtml(HtmlReport({.title = "podsim sweep " + options.file,
                                 .result = TakeReportRows(rows)}));
   }
-  file.Write(part.origin ? ShardText(format, rows, *part.origin)
-                         : SweepText(format, rows));
+  const std::string text = part.origin ? ShardText(format, rows, *part.origin)
+                                       : SweepText(format, rows);
+  file.Write(text);
   file.Commit();
   outputs.Commit();
   if (journal) journal->Remove();
+  DrawPlot(options, path == "-", [&](std::size_t columns) {
+    return TerminalPlot(EfficienciesOf(ParseResults(text, path)), columns);
+  });
   const auto failure = FailureText(part.points, rows);
   if (failure) std::cerr << *failure << "\n";
   return failure ? kAnswerIsNo : kDone;

@@ -37,6 +37,14 @@ std::string Identity(const TextOf& text) {
   return Join(words, " ");
 }
 
+void Describe(const TextOf& text, ResultPoint& point) {
+  point.identity = Identity(text);
+  point.collective = text("collective");
+  if (point.collective.empty()) return;
+  point.slice = text("slice");
+  point.lowering = text("lowering");
+}
+
 void RequireTime(double seconds, const std::string& where) {
   if (std::isfinite(seconds) && seconds >= 0) return;
   throw InputError(where, "expected a time in seconds, got " + Exact(seconds));
@@ -65,8 +73,14 @@ ResultPoint ReadJsonPoint(const JsonValue& json) {
   if (const auto request = json.Find("request")) {
     point.request = request->AsString();
   }
-  point.identity =
-      Identity([&](const std::string& key) { return JsonText(json, key); });
+  Describe([&](const std::string& key) { return JsonText(json, key); }, point);
+  const auto number = [&](const std::string& key) -> std::optional<double> {
+    const auto value = json.Find(key);
+    if (!value || value->is_null()) return std::nullopt;
+    return value->AsNumber();
+  };
+  point.payload_bytes = number("payload_bytes");
+  point.efficiency = number("efficiency");
   if (const auto parameters = json.Find("parameters")) {
     point.parameters = ReadParameters(*parameters);
   }
@@ -225,13 +239,21 @@ class CsvReader {
     ResultPoint point;
     point.where = where;
     point.request = Find(record, "request");
-    point.identity = Identity([&](const std::string& key) {
-      const std::string text = Find(record, key).value_or("");
-      const bool count = key == "payload_bytes" || key == "group_size";
-      return count && !text.empty()
-                 ? Exact(ParseNumber(text, where + ": " + key))
-                 : text;
-    });
+    const auto number = [&](const std::string& key) -> std::optional<double> {
+      const auto text = Find(record, key);
+      if (!text) return std::nullopt;
+      return ParseNumber(*text, where + ": " + key);
+    };
+    Describe(
+        [&](const std::string& key) {
+          const bool count = key == "payload_bytes" || key == "group_size";
+          if (!count) return Find(record, key).value_or("");
+          const auto value = number(key);
+          return value ? Exact(*value) : "";
+        },
+        point);
+    point.payload_bytes = number("payload_bytes");
+    point.efficiency = number("efficiency");
     point.error = Find(record, "error");
     point.version = Find(record, "version");
     if (const auto text = Find(record, "parameters")) {
@@ -251,7 +273,10 @@ class CsvReader {
 }  // namespace
 
 ResultsFile ReadResults(const std::string& path) {
-  const std::string text = ReadTextFile(path);
+  return ParseResults(ReadTextFile(path), path);
+}
+
+ResultsFile ParseResults(const std::string& text, const std::string& path) {
   const auto first = text.find_first_not_of(" \t\r\n");
   if (first == std::string::npos) throw InputError(path, "empty file");
   if (text[first] == '{') return ReadJsonResults(text, path);

@@ -8,13 +8,17 @@
 
 namespace podsim {
 
-// A point of a file of results, as far as `check` compares it.
+// A point of a file of results, as far as `check` compares and plots draw it.
 struct ResultPoint {
   std::string where;                   // "new.json: /points/3", "new.csv:5"
   std::optional<std::string> request;  // of a sweep
   // What was simulated, on one line: collective, slice, payload, group size,
   // resolved lowering, engine, network; of a step its name and slice.
   std::string identity;
+  // Of a collective, else empty.
+  std::string collective, slice, lowering;
+  std::optional<double> payload_bytes;
+  std::optional<double> efficiency;
   std::optional<double> time_s;      // or the makespan
   std::optional<std::string> error;  // why the point failed
   // nullopt: the file does not say.
@@ -30,6 +34,8 @@ struct ResultsFile {
 // Reads podsim-result/1 (a text that begins with "{") or CSV of ours. Throws
 // InputError with file and place.
 ResultsFile ReadResults(const std::string& path);
+// The same of a text; `path` names it in messages.
+ResultsFile ParseResults(const std::string& text, const std::string& path);
 
 }  // namespace podsim
 

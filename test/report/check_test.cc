@@ -11,13 +11,14 @@ namespace {
 using Keys = std::vector<std::string>;
 
 ResultPoint Timed(const std::string& request, double time_s) {
-  return {.where = request,
-          .request = request,
-          .identity = "id " + request,
-          .time_s = time_s,
-          .error = {},
-          .version = "1",
-          .parameters = std::map<std::string, double>{{"alpha", 1e-6}}};
+  ResultPoint point;
+  point.where = request;
+  point.request = request;
+  point.identity = "id " + request;
+  point.time_s = time_s;
+  point.version = "1";
+  point.parameters = {{"alpha", 1e-6}};
+  return point;
 }
 
 ResultPoint Failed(const std::string& request, const std::string& error) {
