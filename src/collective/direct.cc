@@ -4,11 +4,11 @@
 #include <cstdlib>
 #include <functional>
 
+#include "base/check.h"
 #include "collective/direct_program.h"
 #include "collective/groups.h"
 #include "collective/lowerings.h"
 #include "collective/schedule_builder.h"
-#include "collective/sub_grid.h"
 #include "schedule/chunk_split.h"
 #include "topology/distance.h"
 #include "topology/routing.h"
@@ -49,25 +49,34 @@ bool IsSymmetric(const Collective& collective, const Topology& topology,
     default:
       return false;
   }
-  if (!AllAlike(collective, topology)) return false;
-  if (HasTies(collective, topology) &&
+  const auto lattice = LatticeOf(collective, topology);
+  if (!lattice) return false;
+  if (HasTies(*lattice, topology) &&
       TiesOf(collective, spec) == Ties::kParity) {
     return false;
   }
-  if (spec.window > 0 && ActiveAxes(collective, topology).size() > 1) {
-    return false;
-  }
+  if (spec.window > 0 && AxesOf(*lattice, topology).size() > 1) return false;
   return collective.kind != CollectiveKind::kAllToAll ||
          collective.payload.value() % GroupSize(collective, topology) == 0;
 }
 
 Program LowerDirect(const Collective& collective, const Topology& topology,
                     const LoweringSpec& spec) {
-  std::vector<Displacement> displacements = ShortestWays(collective, topology);
+  const auto lattice = LatticeOf(collective, topology);
+  CHECK(lattice) << "direct: groups that differ from chip to chip";
+  std::vector<Displacement> displacements = ShortestWays(*lattice, topology);
   if (spec.far_first) {
     std::ranges::stable_sort(displacements, std::greater<>(), &HopsOf);
   }
-  return EmitDirect(collective, displacements, spec.window);
+  if (collective.groups.empty()) {
+    return EmitDirect(collective, displacements, spec.window);
+  }
+  Collective along = collective;  // what the displacements are along
+  along.groups.clear();
+  along.axes = AxesOf(*lattice, topology);
+  Program program = EmitDirect(along, displacements, spec.window);
+  program.strides = lattice->strides;
+  return program;
 }
 
 LoweringSpec ResolveDirect(const LoweringSpec& spec,
@@ -83,8 +92,8 @@ std::optional<std::string> WhyNotDirect(const Collective& collective,
   if (collective.kind != CollectiveKind::kCollectivePermute) {
     if (spec.ties == Ties::kHalves && !HalvesOnly(collective) &&
         !IsSymmetric(collective, topology, spec)) {
-      return "ties=halves needs groups along wrapped axes of a healthy slice; "
-             "use ties=parity";
+      return "ties=halves needs groups along wrapped axes of a healthy slice, "
+             "or lists of chips equally far apart on them; use ties=parity";
     }
     return WhyUnreachable(collective, topology);
   }

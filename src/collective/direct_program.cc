@@ -87,14 +87,15 @@ class DirectEmitter {
 
 }  // namespace
 
-std::vector<Displacement> ShortestWays(const Collective& collective,
+std::vector<Displacement> ShortestWays(const Lattice& lattice,
                                        const Topology& topology) {
-  const std::vector<int> active = ActiveAxes(collective, topology);
+  const std::vector<int> active = AxesOf(lattice, topology);
   std::vector<Displacement> displacements;
   Coordinates to{};
   const auto next = [&] {
     for (const int axis : active) {
-      if (++to[axis] < topology.axes()[axis].size) return true;
+      to[axis] += lattice.strides[axis];
+      if (to[axis] < topology.axes()[axis].size) return true;
       to[axis] = 0;
     }
     return false;

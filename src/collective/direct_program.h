@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "collective/collective.h"
+#include "collective/lattice.h"
 
 namespace podsim {
 
@@ -15,11 +16,11 @@ struct Displacement {
   Ways ways;
 };
 
-// Of every other member of a group whose axes all wrap, in the order of ranks:
+// Of every other member of a group, in the order of ranks:
 // the shorter way along every axis; where some are tied (half of an even ring)
 // two, + on all of them and - on all of them, which loads both directions of
 // every axis alike.
-std::vector<Displacement> ShortestWays(const Collective& collective,
+std::vector<Displacement> ShortestWays(const Lattice& lattice,
                                        const Topology& topology);
 
 // The same on all chips of a twisted slice: every minimal count of hops per

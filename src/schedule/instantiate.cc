@@ -17,7 +17,6 @@ class LargerShards {
     for (int a = 0; a < static_cast<int>(topology.axes().size()); ++a) {
       lengths_.push_back(BlockLength(program, topology, a));
     }
-    const std::vector<int>& group_axes = program.group_axes;
     std::uint32_t stride = 1;
     for (const GridAxis& axis : topology.axes()) {
       strides_.push_back(stride);
@@ -26,11 +25,7 @@ class LargerShards {
     sums_.assign(stride, 0);
     for (int id = 0; id < topology.chips(); ++id) {
       const Coordinates at = topology.CoordinatesOf(ChipId(id));
-      std::int64_t rank = 0;
-      for (std::size_t a = group_axes.size(); a-- > 0;) {
-        const int length = lengths_[group_axes[a]];
-        rank = rank * length + at[group_axes[a]] % length;
-      }
+      const int rank = RankAt(program, topology, at);
       if (rank < larger_ranks) sums_[IndexAfter(at)] = 1;
       larger_.push_back(rank < larger_ranks);
     }
@@ -214,7 +209,7 @@ bool SendsWholeGroups(const Program& program, const Topology& topology) {
 int GroupSize(const Program& program, const Topology& topology) {
   int size = 1;
   for (const int a : program.group_axes) {
-    size *= BlockLength(program, topology, a);
+    size *= MembersAlong(program, topology, a);
   }
   return size;
 }
@@ -326,7 +321,8 @@ CollectiveMeaning MeaningOf(const Program& program, const Topology& topology,
     const ChipId chip(id);
     Coordinates at = topology.CoordinatesOf(chip);
     for (const int a : program.group_axes) {
-      at[a] -= at[a] % BlockLength(program, topology, a);
+      at[a] -=
+          PlaceAlong(program, topology, a, at[a]) * StrideAlong(program, a);
     }
     std::uint32_t& group = group_of_first[topology.ChipAt(at).value()];
     if (group == UINT32_MAX) {

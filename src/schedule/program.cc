@@ -12,12 +12,16 @@ bool StaysInBlocks(const Program& program, const ProgramStep& step,
   const int axes = static_cast<int>(topology.axes().size());
   for (int axis = 0; axis < axes; ++axis) {
     if (!IsCut(program, topology, axis)) continue;
+    const int length = BlockLength(program, topology, axis);
     if (step.kind == StepKind::kFar) {
-      if (program.routes[step.detail][axis] != 0) return false;
+      const int hops = program.routes[step.detail][axis];
+      const int to = step.where_coordinate + hops;
+      const bool inside = step.where_axis == axis && to >= 0 && to < length;
+      if (hops != 0 && !inside) return false;
     } else if (step.axis == axis) {
-      const int last = BlockLength(program, topology, axis) - 1;
       if (step.where_axis != axis ||
-          step.where_coordinate == (step.sign == Sign::kPlus ? last : 0)) {
+          step.where_coordinate ==
+              (step.sign == Sign::kPlus ? length - 1 : 0)) {
         return false;
       }
     }

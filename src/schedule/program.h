@@ -109,8 +109,9 @@ inline bool IsTransfer(const ProgramStep& step) {
 }
 
 // A collective as the steps of one chip, in coordinates relative to that chip.
-// Groups are the sub-grids spanned by `group_axes`, all at once, or blocks of
-// them; the owner of shard i of a group is its rank i (increasing chip id).
+// Groups are the sub-grids spanned by `group_axes`, all at once, or blocks or
+// lattices of them; the owner of shard i of a group is its rank i (increasing
+// chip id).
 struct Program {
   std::vector<ProgramStep> steps;
   std::vector<ProgramPattern> patterns;
@@ -131,6 +132,10 @@ struct Program {
   // sub-grids inside one block. Of a plain slice only; links are those of the
   // slice, but none between two blocks is used (StaysInBlocks).
   std::vector<int> blocks = {};
+  // Not empty: by axis, how far apart the chips of a group are; they divide the
+  // sizes. Groups are then lattices: the chips of a sub-grid that come so far
+  // after one another. Displacements are in chips, and all patterns are lists.
+  std::vector<int> strides = {};
 };
 
 // Chips in a row that displacements along the axis go around in.
@@ -143,6 +148,58 @@ inline int BlockLength(const Program& program, const Topology& topology,
 // Whether the axis has several blocks.
 inline bool IsCut(const Program& program, const Topology& topology, int axis) {
   return BlockLength(program, topology, axis) < topology.axes()[axis].size;
+}
+
+inline int StrideAlong(const Program& program, int axis) {
+  return program.strides.empty() ? 1 : program.strides[axis];
+}
+
+// Members of a group along one of its axes.
+inline int MembersAlong(const Program& program, const Topology& topology,
+                        int axis) {
+  return BlockLength(program, topology, axis) / StrideAlong(program, axis);
+}
+
+// Which of those a chip is, by its coordinate, from 0.
+inline int PlaceAlong(const Program& program, const Topology& topology,
+                      int axis, int coordinate) {
+  return coordinate % BlockLength(program, topology, axis) /
+         StrideAlong(program, axis);
+}
+
+// The rank of a chip in its group.
+inline int RankAt(const Program& program, const Topology& topology,
+                  const Coordinates& at) {
+  int rank = 0;
+  for (std::size_t k = program.group_axes.size(); k-- > 0;) {
+    const int axis = program.group_axes[k];
+    rank = rank * MembersAlong(program, topology, axis) +
+           PlaceAlong(program, topology, axis, at[axis]);
+  }
+  return rank;
+}
+
+// Calls visit(ChipId) for every member of the group of a chip, ranks ascending.
+template <class Visit>
+void ForEachMember(const Program& program, const Topology& topology,
+                   ChipId chip, Visit visit) {
+  Coordinates at = topology.CoordinatesOf(chip);
+  for (const int axis : program.group_axes) {
+    at[axis] -= PlaceAlong(program, topology, axis, at[axis]) *
+                StrideAlong(program, axis);
+  }
+  const auto walk = [&](const auto& self, std::size_t axes) -> void {
+    if (axes == 0) {
+      visit(topology.ChipAt(at));
+      return;
+    }
+    const int axis = program.group_axes[axes - 1];
+    const int stride = StrideAlong(program, axis);
+    const int members = MembersAlong(program, topology, axis);
+    for (int k = 0; k < members; ++k, at[axis] += stride) self(self, axes - 1);
+    at[axis] -= members * stride;
+  };
+  walk(walk, program.group_axes.size());
 }
 
 // Whether the step sends nothing from block to block.
@@ -164,7 +221,8 @@ class ProgramBuilder {
   void Everywhere();
   StepId Send(int lane, int axis, Sign sign, PatternId pattern, Mode mode,
               std::span<const After> after);
-  // So many hops along every axis, all of which wrap: x first, then y, ..; or
+  // So many hops along every axis, x first, then y, ..: around if it wraps,
+  // else tied to a coordinate (Where) that has so many before or behind it; or
   // over DCN so many slices on, around.
   StepId SendFar(int lane, const Coordinates& hops, PatternId pattern,
                  Mode mode, std::span<const After> after);

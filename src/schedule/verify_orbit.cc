@@ -164,16 +164,15 @@ class OrbitReplay {
     accesses_.clear();
     arrived_.clear();
     displacer_.MoveTo(owner);
-    const OwnerBox group = GroupBox();
     if (program_.flow.all_contribute) {
-      ForEachOwner(group, owner, topology_, program_.blocks, [&](ChipId chip) {
+      ForEachMember(program_, topology_, owner, [&](ChipId chip) {
         CellAt(chip.value()).value = Contribution(chip);
       });
     } else {
       CellAt(owner.value()).value = Contribution(owner);
     }
     for (const Sent& sent : sent_of_[q]) ReplayStep(sent, owner);
-    CheckFinal(owner, q, group);
+    CheckFinal(owner, q);
   }
 
   Cell& CellAt(std::uint32_t chip) {
@@ -184,27 +183,13 @@ class OrbitReplay {
   // As in the replay of a schedule: sets of ranks in groups of up to 64.
   Fingerprint Contribution(ChipId chip) const {
     if (group_size_ > 64) return ContributionOf(chip.value());
-    const Coordinates at = topology_.CoordinatesOf(chip);
-    int rank = 0;
-    for (std::size_t k = program_.group_axes.size(); k-- > 0;) {
-      const int axis = program_.group_axes[k];
-      const int length = BlockLength(program_, topology_, axis);
-      rank = rank * length + at[axis] % length;
-    }
+    const int rank = RankAt(program_, topology_, topology_.CoordinatesOf(chip));
     return {1, std::uint64_t{1} << rank, 0};
   }
 
   bool CountsTwice(const Fingerprint& a, const Fingerprint& b) const {
     if (a.count + b.count > group_size_) return true;
     return group_size_ <= 64 && (a.first & b.first) != 0;
-  }
-
-  OwnerBox GroupBox() const {
-    OwnerBox box;
-    for (const int a : program_.group_axes) {
-      box.len[a] = BlockLength(program_, topology_, a);
-    }
-    return box;
   }
 
   const KnownBefore& KnownOf(std::uint32_t id) {
@@ -405,11 +390,11 @@ class OrbitReplay {
   void SetFull(ChipId owner) {
     full_ = program_.flow.all_contribute ? Fingerprint{} : Contribution(owner);
     if (!program_.flow.all_contribute) return;
-    ForEachOwner(GroupBox(), owner, topology_, program_.blocks,
-                 [&](ChipId chip) { full_ += Contribution(chip); });
+    ForEachMember(program_, topology_, owner,
+                  [&](ChipId chip) { full_ += Contribution(chip); });
   }
 
-  void CheckFinal(ChipId owner, int q, const OwnerBox& group) {
+  void CheckFinal(ChipId owner, int q) {
     const auto check = [&](ChipId chip) {
       const Fingerprint& value = cells_[chip.value()].value;
       if (value == full_) return;
@@ -425,7 +410,7 @@ class OrbitReplay {
     } else if (!program_.flow.all_receive) {
       check(owner);
     } else {
-      ForEachOwner(group, owner, topology_, program_.blocks, check);
+      ForEachMember(program_, topology_, owner, check);
     }
   }
 

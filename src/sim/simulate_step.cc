@@ -2,6 +2,7 @@
 #include <cmath>
 #include <map>
 #include <memory>
+#include <numeric>
 
 #include "base/check.h"
 #include "base/error.h"
@@ -217,7 +218,10 @@ class StepSimulation {
         for (std::uint32_t site = 0; site < grid.sites(); ++site) {
           Coordinates at = grid.CoordinatesOf(site);
           for (const int axis : program.group_axes) {
-            at[axis] -= at[axis] % BlockLength(program, slice_.topology, axis);
+            const int length = BlockLength(program, slice_.topology, axis);
+            const int apart = std::gcd(StrideAlong(program, axis),
+                                       static_cast<int>(grid.period(axis)));
+            at[axis] -= at[axis] % length / apart * apart;
           }
           by_origin[at].push_back(site);
         }

@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "engine/engine.h"
+#include "schedule/placement.h"
 #include "schedule/verifier.h"
 #include "test/support/lowered.h"
 #include "topology/fold.h"
@@ -79,13 +80,69 @@ TEST_CASE("axis-exchange is proved and folds for payloads that do not divide",
   }
 }
 
-TEST_CASE("axis-exchange needs rings", "[collective]") {
-  const Slice slice = MakeGridOf({4, 4}, {true, false});
-  CHECK(WhyNot(Spec("axis-exchange"), Sum(4, slice), slice.topology) ==
-        "some axis of the group is a line, so that chips differ; use fx");
-  Collective ring = Sum(4, slice);
-  ring.axes = {0};
-  CHECK_FALSE(WhyNot(Spec("axis-exchange"), ring, slice.topology));
+// Middle link of a line of m: floor(m^2/4) messages of S; without latency that
+// is the time of the axis.
+TEST_CASE("axis-exchange on lines: floor(m^2/4) S/B or m-1 hops per axis",
+          "[collective][formula]") {
+  struct Case {
+    Shape shape;
+    std::vector<bool> wrap;
+    double load, hops;
+  };
+  for (const Case& c :
+       {Case{{2}, {false}, 1, 1}, Case{{5}, {false}, 6, 4},
+        Case{{8}, {false}, 16, 7}, Case{{4, 4}, {false, false}, 8, 6},
+        Case{{3, 4}, {false, true}, 2 + 3, 2 + 2}}) {
+    const Slice wide = MakeGridOf(c.shape, c.wrap, {1e9, 0, 0});
+    CAPTURE(wide.spec);
+    const Lowered loaded =
+        LowerOn(wide, Spec("axis-exchange"), Sum(1000, wide));
+    CHECK(RunPod(loaded.schedule, MakeNetwork(wide)).makespan ==
+          Approx(c.load * 1000 / 1e9).epsilon(1e-9));
+    const Slice far = MakeGridOf(c.shape, c.wrap, {1e30, 1e-6, 3e-7});
+    const Lowered small = LowerOn(far, Spec("axis-exchange"), Sum(4, far));
+    CHECK(RunPod(small.schedule, MakeNetwork(far)).makespan ==
+          Approx(c.hops * 1e-6 + static_cast<double>(c.shape.size()) * 3e-7)
+              .epsilon(1e-9));
+  }
+}
+
+TEST_CASE("axis-exchange on lines and blocks is proved, by replay and by orbit",
+          "[collective][property]") {
+  const Slice mixed = MakeGridOf({3, 4}, {false, true});
+  const Slice torus = MakeTorus({4, 8});
+  // Halves of the torus: y is cut into two lines of four.
+  std::vector<std::vector<ChipId>> halves(2);
+  for (unsigned id = 0; id < 32; ++id) halves[id / 16].emplace_back(id);
+  for (const std::int64_t payload : {1, 4, 1001}) {
+    for (const auto& [slice, collective] :
+         {std::pair(&mixed, Sum(payload, mixed)),
+          std::pair(&torus,
+                    OnLists(CollectiveKind::kAllReduce, payload, halves))}) {
+      CAPTURE(slice->spec, payload);
+      const Topology& topology = slice->topology;
+      const Lowered lowered =
+          LowerOn(*slice, Spec("axis-exchange"), collective);
+      CHECK(SendsWholeGroups(lowered.program, topology));
+      CHECK(VerifyOrbit(lowered.program, topology).empty());
+      CHECK(VerifyFull(lowered.schedule, lowered.meaning, topology).empty());
+      const Fold fold{PeriodsOf(lowered.program, topology)};
+      CHECK(FoldsAnything(topology, fold));
+      const FoldedGrid grid(topology, fold);
+      const Schedule folded =
+          Instantiate(lowered.program, topology, fold, Bytes(payload));
+      CHECK(Near(RunPod(folded, MakeNetwork(*slice, grid)).makespan,
+                 RunPod(lowered.schedule, MakeNetwork(*slice)).makespan));
+    }
+  }
+}
+
+TEST_CASE("axis-exchange needs a plain slice", "[collective]") {
+  const Slice slice = MakeTwisted({4, 8});
+  CHECK(
+      WhyNot(Spec("axis-exchange"), Sum(4, slice), slice.topology).has_value());
+  const Slice mesh = MakeMesh({4, 4});
+  CHECK_FALSE(WhyNot(Spec("axis-exchange"), Sum(4, mesh), mesh.topology));
 }
 
 }  // namespace
