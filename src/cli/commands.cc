@@ -204,15 +204,7 @@ int RunVerify(const CliOptions& options) {
 }
 
 int SimulateScheduleFile(const CliOptions& options) {
-  if (!options.lowerings.empty()) {
-    throw InputError("--lowering", "a schedule is lowered already");
-  }
-  RejectStepFlags(options);
-  if (options.fold == "on") {
-    throw InputError("--fold on",
-                     "a schedule is simulated as it stands, on every chip; "
-                     "leave it out");
-  }
+  RejectScheduleFlags(options);
   RunLine line = MakeRunLine(options);
   const SimOptions sim = WatchedBy(line, options);
   Outputs outputs(options);
@@ -348,6 +340,18 @@ constexpr Command kCommands[] = {
     {"lowerings", RunLowerings}, {"generations", RunGenerations}};
 
 }  // namespace
+
+void RejectScheduleFlags(const CliOptions& options) {
+  if (!options.lowerings.empty()) {
+    throw InputError("--lowering", "a schedule is lowered already");
+  }
+  RejectStepFlags(options);
+  if (options.fold == "on") {
+    throw InputError("--fold on",
+                     "a schedule is simulated as it stands, on every chip; "
+                     "leave it out");
+  }
+}
 
 int RunCommand(const CliOptions& options) {
   for (const Command& command : kCommands) {

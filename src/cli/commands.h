@@ -8,6 +8,9 @@ namespace podsim {
 // Each command returns its exit status; input errors are thrown.
 int RunCommand(const CliOptions& options);
 
+// Throws InputError for flags of `simulate` that a schedule leaves nothing to.
+void RejectScheduleFlags(const CliOptions& options);
+
 }  // namespace podsim
 
 #endif  // PODSIM_CLI_COMMANDS_H_

@@ -30,8 +30,9 @@ Workload ReadFile(const CliOptions& options) {
       {.slice = SliceRequestOf(options), .lowerings = options.lowerings});
 }
 
-Workload ReadStep(const CliOptions& options) {
-  Workload workload = ReadFile(options);
+}  // namespace
+
+Workload EditedStep(Workload workload, const CliOptions& options) {
   if (options.async_mode == "off") MakeAllSync(workload.graph);
   if (options.async_mode == "all") MakeAllAsync(workload.graph);
   if (!options.op_times.empty()) {
@@ -40,6 +41,12 @@ Workload ReadStep(const CliOptions& options) {
   }
   return workload;
 }
+
+Workload ReadStep(const CliOptions& options) {
+  return EditedStep(ReadFile(options), options);
+}
+
+namespace {
 
 // What the transfers of the engine do not take of the TensorCore.
 void WarnOfFused(const StepGraph& graph, const SimOptions& sim) {
@@ -53,11 +60,6 @@ void WarnOfFused(const StepGraph& graph, const SimOptions& sim) {
   }
 }
 
-void RejectBytes(const CliOptions& options) {
-  if (options.bytes.empty()) return;
-  throw InputError("--bytes", "the sizes of a workload are in its file");
-}
-
 // Dates of faults would be ignored.
 void RejectDatedFaults(const Slice& slice) {
   const DatedFaults& dated = slice.topology.dated();
@@ -69,8 +71,21 @@ void RejectDatedFaults(const Slice& slice) {
 
 }  // namespace
 
+void RejectBytesOfStep(const CliOptions& options) {
+  if (options.bytes.empty()) return;
+  throw InputError("--bytes", "the sizes of a workload are in its file");
+}
+
+void RequireRunnable(const Workload& workload, const SimOptions& sim) {
+  if (sim.step_mode != StepMode::kAbstract ||
+      sim.engine == EngineKind::kBound) {
+    return;
+  }
+  RejectDatedFaults(workload.slice);
+}
+
 int SimulateStepFile(const CliOptions& options) {
-  RejectBytes(options);
+  RejectBytesOfStep(options);
   RunLine line = MakeRunLine(options);
   const SimOptions sim = WatchedBy(line, options);
   const Workload workload = ReadStep(options);
@@ -87,14 +102,12 @@ int SimulateStepFile(const CliOptions& options) {
   const std::vector<ChipId> trace_chips =
       TraceChips(options, workload.slice.topology);
   const int top = TopOf(options);
+  RequireRunnable(workload, sim);
   if (sim.step_mode == StepMode::kAbstract &&
-      sim.engine != EngineKind::kBound) {
-    RejectDatedFaults(workload.slice);
-    if (top > 0) {
-      throw InputError("--top",
-                       "--step-mode abstract has no transfers on links to "
-                       "list; leave one of the two out");
-    }
+      sim.engine != EngineKind::kBound && top > 0) {
+    throw InputError("--top",
+                     "--step-mode abstract has no transfers on links to "
+                     "list; leave one of the two out");
   }
   PhaseTimes times;
   RunRecord record;

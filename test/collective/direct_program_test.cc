@@ -116,8 +116,8 @@ TEST_CASE("ties=halves is refused where chips differ", "[collective]") {
              OnAllChips(CollectiveKind::kAllGather, 1, slice), slice.topology);
   REQUIRE(reason.has_value());
   CHECK(*reason ==
-        "ties=halves needs groups along wrapped axes of a healthy slice; use "
-        "ties=parity");
+        "ties=halves needs groups along wrapped axes of a healthy slice, or "
+        "lists of chips equally far apart on them; use ties=parity");
 }
 
 }  // namespace
