@@ -183,23 +183,30 @@ inline int RankAt(const Program& program, const Topology& topology,
 template <class Visit>
 void ForEachMember(const Program& program, const Topology& topology,
                    ChipId chip, Visit visit) {
-  Coordinates at = topology.CoordinatesOf(chip);
-  for (const int axis : program.group_axes) {
-    at[axis] -= PlaceAlong(program, topology, axis, at[axis]) *
-                StrideAlong(program, axis);
+  const Coordinates at = topology.CoordinatesOf(chip);
+  std::array<std::uint32_t, kMaxAxes> apart{};  // ids of neighbours in a group
+  std::uint32_t below = 1;
+  for (std::size_t a = 0; a < topology.axes().size(); ++a) {
+    apart[a] = below * StrideAlong(program, static_cast<int>(a));
+    below *= topology.axes()[a].size;
   }
-  const auto walk = [&](const auto& self, std::size_t axes) -> void {
+  std::uint32_t first = chip.value();
+  for (const int axis : program.group_axes) {
+    first -= PlaceAlong(program, topology, axis, at[axis]) * apart[axis];
+  }
+  const auto walk = [&](const auto& self, std::size_t axes,
+                        std::uint32_t id) -> void {
     if (axes == 0) {
-      visit(topology.ChipAt(at));
+      visit(ChipId(id));
       return;
     }
     const int axis = program.group_axes[axes - 1];
-    const int stride = StrideAlong(program, axis);
     const int members = MembersAlong(program, topology, axis);
-    for (int k = 0; k < members; ++k, at[axis] += stride) self(self, axes - 1);
-    at[axis] -= members * stride;
+    for (int k = 0; k < members; ++k, id += apart[axis]) {
+      self(self, axes - 1, id);
+    }
   };
-  walk(walk, program.group_axes.size());
+  walk(walk, program.group_axes.size(), first);
 }
 
 // Whether the step sends nothing from block to block.
