@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # scripts/fuzz.sh SECONDS [NAME..]: builds each test/fuzz/NAME_fuzz.cc with clang's
-# libFuzzer, ASan and UBSan, and runs it for SECONDS. Fails at the first input that
-# crashes, takes a minute, leaks or takes over 2 GB; the input is kept in build/fuzz/NAME/.
-# Seeds: workloads/FORMAT/ and, where PODSIM_CORPUS is set, its folder FORMAT/; of
-# hlo_workload the FORMAT is hlo. What was learned is kept in build/fuzz/NAME/corpus/
-# for the next run.
+# libFuzzer, ASan and UBSan, and runs it for SECONDS, one for each processor at once.
+# Fails where an input crashes, takes a minute, leaks or takes over 2 GB; the input is
+# kept in build/fuzz/NAME/. Seeds: the folders of its line "// Seeds: ..", workloads/FORMAT/
+# and, where PODSIM_CORPUS is set, its folder FORMAT/; of hlo_workload the FORMAT is hlo.
+# What was learned is kept in build/fuzz/NAME/corpus/ for the next run.
 set -euo pipefail
 
 usage() {
@@ -98,7 +98,8 @@ build() {
 # run NAME FOLDER
 run() {
   local name="$1" format="${1%%_*}" folder="$2" seeds=() options=() found
-  for found in "workloads/$format" "${PODSIM_CORPUS:+$PODSIM_CORPUS/$format}"; do
+  for found in $(listed Seeds "test/fuzz/$1_fuzz.cc") "workloads/$format" \
+    "${PODSIM_CORPUS:+$PODSIM_CORPUS/$format}"; do
     if [[ -n $found && -d $found ]]; then
       seeds+=("$found")
     fi
@@ -110,7 +111,7 @@ run() {
   if "$folder/fuzz" "$folder/corpus" "${seeds[@]}" "${options[@]}" \
     "-max_total_time=$seconds" -rss_limit_mb=2048 -timeout=60 -max_len=32768 \
     -print_final_stats=1 "-artifact_prefix=$folder/" >"$folder/log" 2>&1; then
-    grep -E '^(Done|stat::)' "$folder/log"
+    grep -E '^Done' "$folder/log" | sed "s/^/fuzz $name: /"
     return 0
   fi
   tail -n 60 "$folder/log"
@@ -131,7 +132,25 @@ for name in "$@"; do
     echo "scripts/fuzz.sh: no test/fuzz/${name}_fuzz.cc" >&2
     exit 2
   fi
-  echo "=== fuzz $name: $seconds s"
-  build "$name" "build/fuzz/$name"
-  run "$name" "build/fuzz/$name"
 done
+for name in "$@"; do
+  echo "building fuzz $name"
+  build "$name" "build/fuzz/$name"
+done
+failed=()
+for ((next = 0; next < $#;)); do
+  declare -A running=()
+  for ((slot = 0; slot < $(nproc) && next < $#; ++slot, ++next)); do
+    name="${*:next+1:1}"
+    run "$name" "build/fuzz/$name" &
+    running[$name]=$!
+  done
+  for name in "${!running[@]}"; do
+    wait "${running[$name]}" || failed+=("$name")
+  done
+  unset running
+done
+if ((${#failed[@]} > 0)); then
+  echo "scripts/fuzz.sh: FAILED: ${failed[*]}"
+  exit 1
+fi

@@ -77,9 +77,8 @@ std::optional<Journal::Record> RecordOf(const std::string& line) {
 
 // Another build may time a point otherwise: never mix their records.
 std::string HeadOf(const std::string& kind) {
-  const std::string program = ReadTextFile("/proc/self/exe");
-  return std::string(kFormat) + " program=" + Hex(Fnv1a(program)) + " " + kind +
-         "\n";
+  static const std::string program = Hex(Fnv1a(ReadTextFile("/proc/self/exe")));
+  return std::string(kFormat) + " program=" + program + " " + kind + "\n";
 }
 
 // --- Interrupts. Handlers may use only what is here: plain memory and write.

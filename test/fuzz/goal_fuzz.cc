@@ -4,25 +4,15 @@
 //
 // Modules: base schedule/read_goal.cc schedule/write_goal.cc
 // Modules: engine/goal_mailbox.cc engine/loggops.cc
-#include <cstddef>
-#include <cstdint>
 #include <string>
-#include <string_view>
 
-#include "base/check.h"
-#include "base/error.h"
 #include "engine/loggops.h"
 #include "schedule/goal.h"
-#include "test/fuzz/memory.h"
+#include "test/fuzz/entry.h"
 
 namespace podsim {
 namespace {
 
-// Reading a text, or playing its program, takes at most so many times its bytes
-// of heap; 64 KiB more for short ones. An op, "calc 1" and its line end, takes
-// 80 bytes to read and more to play.
-constexpr std::size_t kHeapPerByte = 100;
-constexpr std::size_t kHeapOfShort = std::size_t{64} << 10;
 // A rank has up to 256 CPUs and as many NICs of two sides; "rank 1 {}" names
 // one.
 constexpr std::size_t kHeapOfUnits = 256 * 3 * sizeof(double);
@@ -43,8 +33,12 @@ void CheckPlay(const GoalProgram& program, std::size_t most) {
   CHECK(timeline.finish_ns.size() == program.ranks.size());
 }
 
+}  // namespace
+
 void Fuzz(std::string_view text) {
-  const std::size_t most = kHeapPerByte * text.size() + kHeapOfShort;
+  // Also of playing: an op, "calc 1" and its line end, takes 80 bytes to read
+  // and more to play.
+  const std::size_t most = MostHeap(text);
   GoalProgram program;
   try {
     const MemoryLimit limit(most);
@@ -58,11 +52,4 @@ void Fuzz(std::string_view text) {
   CheckPlay(program, most);
 }
 
-}  // namespace
 }  // namespace podsim
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
-                                      std::size_t size) {
-  podsim::Fuzz({reinterpret_cast<const char*>(data), size});
-  return 0;
-}

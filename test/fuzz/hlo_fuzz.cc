@@ -3,14 +3,9 @@
 // is asked about a module is answered or refused.
 //
 // Modules: base hlo
-#include <cstddef>
-#include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "base/check.h"
-#include "base/error.h"
 #include "hlo/collectives.h"
 #include "hlo/cost.h"
 #include "hlo/parser.h"
@@ -18,7 +13,7 @@
 #include "hlo/trip_count.h"
 #include "hlo/validate.h"
 #include "hlo/writer.h"
-#include "test/fuzz/memory.h"
+#include "test/fuzz/entry.h"
 
 namespace podsim {
 namespace {
@@ -27,22 +22,9 @@ namespace {
 // and a text has many lines.
 constexpr int kManyDevices = 4096;
 
-// Reading a text takes at most so many times its bytes of heap, and so do the
-// answers about its costs; 64 KiB more for short ones.
-constexpr std::size_t kBytesPerByte = 100;
-constexpr std::size_t kBytesOfShort = std::size_t{64} << 10;
 // Groups are written as [1,131072]<=[131072]: one fusion holds 4 bytes for each
 // of 2^20 devices in groups, and 56 more for groups of one.
 constexpr std::size_t kBytesOfGroups = std::size_t{60} << 20;
-
-template <class Ask>
-void AnswersOrRefuses(Ask ask) {
-  try {
-    ask();
-  } catch (const InputError&) {
-    // Refused.
-  }
-}
 
 void CheckCollective(const HloModule& module, const HloCollective& collective,
                      const DeviceCounts& devices) {
@@ -136,8 +118,10 @@ void CheckRoundTrip(const std::vector<HloModule>& modules) {
   CHECK(WriteHlo(again) == written) << "round trip of:\n" << written;
 }
 
+}  // namespace
+
 void Fuzz(std::string_view text) {
-  const std::size_t most = kBytesPerByte * text.size() + kBytesOfShort;
+  const std::size_t most = MostHeap(text);
   std::vector<HloModule> modules;
   try {
     const MemoryLimit limit(most);
@@ -158,11 +142,4 @@ void Fuzz(std::string_view text) {
   }
 }
 
-}  // namespace
 }  // namespace podsim
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
-                                      std::size_t size) {
-  podsim::Fuzz({reinterpret_cast<const char*>(data), size});
-  return 0;
-}

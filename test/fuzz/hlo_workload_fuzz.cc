@@ -6,16 +6,12 @@
 // Built: step cost collective schedule
 // Libraries: pugixml
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "base/check.h"
-#include "base/error.h"
 #include "hlo/parser.h"
 #include "hlo/replica_groups.h"
+#include "test/fuzz/entry.h"
 #include "workload/hlo_workload.h"
 
 namespace podsim {
@@ -65,8 +61,10 @@ void CheckStep(const Workload& workload) {
   for (const std::int64_t count : CountExecutions(graph)) CHECK(count >= 0);
 }
 
+}  // namespace
+
 void Fuzz(std::string_view text) {
-  try {
+  AnswersOrRefuses([&] {
     for (const HloModule& module : ParseHlo(text, "fuzz.hlo")) {
       HloRequest request;
       request.slice.spec =
@@ -74,16 +72,7 @@ void Fuzz(std::string_view text) {
       request.slice.spec_where = "--slice";
       CheckStep(MakeHloWorkload(module, request));
     }
-  } catch (const InputError&) {
-    // Refused.
-  }
+  });
 }
 
-}  // namespace
 }  // namespace podsim
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
-                                      std::size_t size) {
-  podsim::Fuzz({reinterpret_cast<const char*>(data), size});
-  return 0;
-}
