@@ -27,17 +27,16 @@ class BoundFinder {
         cost_{.issue = slice.parameters.ici_issue.value(),
               .overhead = slice.parameters.ici_message_overhead.value(),
               .alpha = alpha_},
-        listed_(!collective.groups.empty()) {}
-
-  Bounds Find() {
-    symmetric_ = topology_.plain() && !listed_;
+        listed_(!collective.groups.empty()),
+        symmetric_(topology_.plain() && !listed_) {
     if (!symmetric_) FindGroups();
     if (symmetric_ && IsRooted(collective_.kind)) {
       root_ = collective_.root.value_or(FirstLiveChip(topology_));
     }
-    if (payload_ == 0 || LargestGroup() <= 1) {
-      return {{{"none", Seconds(0)}}};
-    }
+  }
+
+  Bounds Find() {
+    if (NothingMoves()) return {{{"none", Seconds(0)}}};
     if (spans_slices_) return FindOverDcn();
     AddLatency();
     AddChip();
@@ -57,7 +56,7 @@ class BoundFinder {
   }
 
   Seconds TrafficTime() {
-    if (Find().binding().name == "none") return Seconds(0);
+    if (NothingMoves()) return Seconds(0);
     switch (collective_.kind) {
       case CollectiveKind::kAllReduce:
         return Seconds(EdgesSeconds());
@@ -70,6 +69,8 @@ class BoundFinder {
   }
 
  private:
+  bool NothingMoves() const { return payload_ == 0 || LargestGroup() <= 1; }
+
   int LargestGroup() const {
     if (symmetric_) return GroupSize(collective_, topology_);
     return groups_.sizes.empty()
@@ -204,6 +205,11 @@ class BoundFinder {
 
   // ---- cuts -------------------------------------------------------------
 
+  const std::vector<LiveLink>& Links() {
+    if (links_.empty()) links_ = LiveLinksOf(topology_);
+    return links_;
+  }
+
   struct Crossing {
     double out, in;  // bytes
   };
@@ -222,9 +228,9 @@ class BoundFinder {
     return {out, in};
   }
 
-  void ConsiderCut(const ChipSet& set, CutFamily& family) const {
+  void ConsiderCut(const ChipSet& set, CutFamily& family) {
     const auto [out, in] = MustCross(set);
-    const CutCapacity capacity = CapacityAround(set, topology_);
+    const CutCapacity capacity = CapacityAround(set, Links());
     family.Consider(out, capacity.out);
     family.Consider(in, capacity.in);
   }
@@ -267,29 +273,7 @@ class BoundFinder {
   }
 
   void ConsiderChip(ChipId chip, CutFamily& family) const {
-    double out_rate = 0, in_rate = 0;
-    topology_.ForEachLiveLinkFrom(chip, [&](LinkId link) {
-      out_rate += topology_.Bandwidth(link).value();
-    });
-    if (topology_.is_grid()) {
-      for (int axis = 0; axis < topology_.ici_axes(); ++axis) {
-        for (const Sign sign : {Sign::kPlus, Sign::kMinus}) {
-          const LinkId out = topology_.LinkAt(chip, axis, sign);
-          if (!topology_.Exists(out)) continue;
-          const LinkId link = topology_.Reverse(out);
-          if (topology_.Live(link)) {
-            in_rate += topology_.Bandwidth(link).value();
-          }
-        }
-      }
-    } else {
-      for (std::uint32_t id = 0; id < topology_.link_ids(); ++id) {
-        if (topology_.Live(LinkId(id)) &&
-            topology_.Target(LinkId(id)) == chip) {
-          in_rate += topology_.Bandwidth(LinkId(id)).value();
-        }
-      }
-    }
+    auto [out_rate, in_rate, inside] = CapacityAround(chip, topology_);
     if (spans_slices_) {
       out_rate += topology_.Bandwidth(topology_.PortOut(chip)).value();
       in_rate += topology_.Bandwidth(topology_.PortIn(chip)).value();
@@ -382,7 +366,7 @@ class BoundFinder {
   }
 
   // A taken as one part, all other chips apart.
-  void ConsiderBlock(const ChipSet& set, CutFamily& family) const {
+  void ConsiderBlock(const ChipSet& set, double capacity, CutFamily& family) {
     for (const bool complement : {false, true}) {
       ChipSet part = set;
       if (complement) part.flip();
@@ -393,8 +377,7 @@ class BoundFinder {
         const int outside = groups_.sizes[g] - inside[g];
         bytes += 2.0 * (inside[g] == 0 ? outside - 1 : outside) * payload_;
       }
-      family.Consider(bytes, TotalCapacity(topology_) -
-                                 CapacityAround(part, topology_).inside);
+      family.Consider(bytes, capacity - CapacityAround(part, Links()).inside);
     }
   }
 
@@ -422,6 +405,7 @@ class BoundFinder {
 
   void AddBlock() {
     CutFamily family;
+    const double capacity = TotalCapacity(topology_);
     for (int axis = 0; axis < topology_.ici_axes(); ++axis) {
       if (symmetric_) {
         // The complement of a slab is a slab; bytes and capacity are linear in
@@ -434,12 +418,14 @@ class BoundFinder {
         }
         continue;
       }
-      ForEachSlab(topology_, axis,
-                  [&](const ChipSet& set) { ConsiderBlock(set, family); });
+      ForEachSlab(topology_, axis, [&](const ChipSet& set) {
+        ConsiderBlock(set, capacity, family);
+      });
     }
     if (topology_.chips() <= kMostBoxChips) {
-      ForEachBox(topology_,
-                 [&](const ChipSet& set) { ConsiderBlock(set, family); });
+      ForEachBox(topology_, [&](const ChipSet& set) {
+        ConsiderBlock(set, capacity, family);
+      });
     }
     AddFamily("block", family);
   }
@@ -467,14 +453,15 @@ class BoundFinder {
   double payload_;
   bool spans_slices_;
   double alpha_;
-  double overhead_;            // o, and g where all messages go over ICI
-  double start_;               // o + alpha
-  MessageCost cost_;           // of one over ICI
-  bool listed_;                // groups are given as lists
-  bool symmetric_ = false;     // healthy untwisted grid, groups along axes
-  ChipId root_{0};             // then, of the rooted kinds
-  Groups groups_;              // else
-  std::vector<ChipId> roots_;  // by group, of the rooted kinds
+  double overhead_;              // o, and g where all messages go over ICI
+  double start_;                 // o + alpha
+  MessageCost cost_;             // of one over ICI
+  bool listed_;                  // groups are given as lists
+  bool symmetric_;               // healthy untwisted grid, groups along axes
+  ChipId root_{0};               // then, of the rooted kinds
+  Groups groups_;                // else
+  std::vector<ChipId> roots_;    // by group, of the rooted kinds
+  std::vector<LiveLink> links_;  // once they are asked for
   Bounds bounds_;
 };
 

@@ -30,10 +30,12 @@ double StartOf(const Parameters& parameters, bool over_dcn) {
 }
 
 double TotalCapacity(const Topology& topology) {
-  if (!topology.plain()) {
-    return CapacityAround(ChipSet(topology.chips(), true), topology).inside;
-  }
   double capacity = 0;
+  if (!topology.plain()) {
+    topology.ForEachLiveLink(
+        [&](LinkId link) { capacity += topology.Bandwidth(link).value(); });
+    return capacity;
+  }
   for (int axis = 0; axis < topology.ici_axes(); ++axis) {
     capacity += AxisCapacity(axis, topology);
   }
@@ -95,16 +97,49 @@ double MustLeave(CollectiveKind kind, double payload, int n, int a,
   return 0;
 }
 
-CutCapacity CapacityAround(const ChipSet& set, const Topology& topology) {
-  CutCapacity capacity;
+std::vector<LiveLink> LiveLinksOf(const Topology& topology) {
+  std::vector<LiveLink> links;
   topology.ForEachLiveLink([&](LinkId link) {
-    const bool from = set[topology.Source(link).value()];
-    const bool to = set[topology.Target(link).value()];
-    const double rate = topology.Bandwidth(link).value();
-    if (from && !to) capacity.out += rate;
-    if (!from && to) capacity.in += rate;
-    if (from && to) capacity.inside += rate;
+    links.push_back({topology.Source(link).value(),
+                     topology.Target(link).value(),
+                     topology.Bandwidth(link).value()});
   });
+  return links;
+}
+
+CutCapacity CapacityAround(const ChipSet& set,
+                           const std::vector<LiveLink>& links) {
+  CutCapacity capacity;
+  for (const LiveLink& link : links) {
+    const bool from = set[link.from];
+    const bool to = set[link.to];
+    if (from && !to) capacity.out += link.rate;
+    if (!from && to) capacity.in += link.rate;
+    if (from && to) capacity.inside += link.rate;
+  }
+  return capacity;
+}
+
+CutCapacity CapacityAround(ChipId chip, const Topology& topology) {
+  CutCapacity capacity;
+  const auto into = [&](LinkId link) {
+    if (topology.Live(link)) capacity.in += topology.Bandwidth(link).value();
+  };
+  topology.ForEachLiveLinkFrom(chip, [&](LinkId link) {
+    capacity.out += topology.Bandwidth(link).value();
+  });
+  if (!topology.is_grid()) {
+    for (std::uint32_t id = 0; id < topology.link_ids(); ++id) {
+      if (topology.Target(LinkId(id)) == chip) into(LinkId(id));
+    }
+    return capacity;
+  }
+  for (int axis = 0; axis < topology.ici_axes(); ++axis) {
+    for (const Sign sign : {Sign::kPlus, Sign::kMinus}) {
+      const LinkId out = topology.LinkAt(chip, axis, sign);
+      if (topology.Exists(out)) into(topology.Reverse(out));
+    }
+  }
   return capacity;
 }
 
@@ -112,12 +147,15 @@ void ForEachSlab(const Topology& topology, int axis,
                  const std::function<void(const ChipSet&)>& visit) {
   const GridAxis& along = topology.axes()[axis];
   const bool arcs = along.wrap && !topology.twisted();
+  std::vector<int> at;  // by chip
+  for (int id = 0; id < topology.chips(); ++id) {
+    at.push_back(topology.CoordinatesOf(ChipId(id))[axis]);
+  }
   for (int first = 0; first < (arcs ? along.size : 1); ++first) {
     for (int length = 1; length < along.size; ++length) {
       ChipSet set(topology.chips());
       for (int id = 0; id < topology.chips(); ++id) {
-        const int at = topology.CoordinatesOf(ChipId(id))[axis];
-        set[id] = (at - first + along.size) % along.size < length;
+        set[id] = (at[id] - first + along.size) % along.size < length;
       }
       visit(set);
     }

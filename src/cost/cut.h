@@ -2,6 +2,7 @@
 #define PODSIM_COST_CUT_H_
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <limits>
 #include <vector>
@@ -47,13 +48,22 @@ double StartOf(const Parameters& parameters, bool over_dcn);
 double TotalCapacity(const Topology& topology);
 double AxisCapacity(int axis, const Topology& topology);
 
+// Looked up once, for many sets.
+struct LiveLink {
+  std::uint32_t from, to;  // chips
+  double rate;             // bytes/s
+};
+std::vector<LiveLink> LiveLinksOf(const Topology& topology);
+
 // Bytes/s of the live links out of, into, and inside a set.
 struct CutCapacity {
   double out = 0;
   double in = 0;
   double inside = 0;
 };
-CutCapacity CapacityAround(const ChipSet& set, const Topology& topology);
+CutCapacity CapacityAround(const ChipSet& set,
+                           const std::vector<LiveLink>& links);
+CutCapacity CapacityAround(ChipId chip, const Topology& topology);
 
 // Every arc of consecutive coordinates of a wrapped axis; every prefix of an
 // unwrapped one, and of any axis of a twisted slice.

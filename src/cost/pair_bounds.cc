@@ -50,6 +50,7 @@ class PairBoundFinder {
       : collective_(collective),
         topology_(slice.topology),
         pairs_(PairBytesOf(collective, slice.topology)),
+        links_(LiveLinksOf(slice.topology)),
         overhead_(
             StartOf(slice.parameters, SpansSlices(collective, slice.topology))),
         alpha_(SmallestLatency(slice.topology)) {}
@@ -67,9 +68,7 @@ class PairBoundFinder {
         AddBoxes();
       }
     }
-    Add("distance",
-        byte_hops_ /
-            CapacityAround(ChipSet(topology_.chips(), true), topology_).inside);
+    Add("distance", byte_hops_ / TotalCapacity(topology_));
     AddShift();
     return std::move(bounds_);
   }
@@ -169,7 +168,7 @@ class PairBoundFinder {
       if (from && !to) out += pair.bytes;
       if (!from && to) in += pair.bytes;
     }
-    const CutCapacity capacity = CapacityAround(set, topology_);
+    const CutCapacity capacity = CapacityAround(set, links_);
     family.Consider(out, capacity.out);
     family.Consider(in, capacity.in);
   }
@@ -245,6 +244,7 @@ class PairBoundFinder {
   const Collective& collective_;
   const Topology& topology_;
   std::vector<PairBytes> pairs_;
+  std::vector<LiveLink> links_;
   double overhead_;  // o, and g where all messages go over ICI
   double alpha_;
   double byte_hops_ = 0;  // of all pairs
