@@ -257,13 +257,28 @@ void AddCheck(CLI::App& app, CliOptions& options) {
                    "JSON (podsim-result/1) or CSV, as a sweep writes it")
       ->required()
       ->check(NotEmpty());
-  check->add_option("BASELINE", options.baseline, "the same, recorded before")
+  check
+      ->add_option("BASELINE", options.baseline,
+                   "the same, recorded before, or a log of nccl-tests or "
+                   "rccl-tests")
       ->required()
       ->check(NotEmpty());
   check->add_option("--tolerance", options.tolerance,
                     "how much more time is no regression (default 1%)");
   check->add_flag("--either-way", options.either_way,
                   "less time beyond the tolerance is listed and fails too");
+  check
+      ->add_option("--baseline-collective", options.baseline_collective,
+                   "what a log measured, if it does not say: all-gather")
+      ->check(NotEmpty());
+  check
+      ->add_option("--baseline-ranks", options.baseline_ranks,
+                   "how many ranks a log is of, if it does not say")
+      ->check(NotEmpty());
+  check
+      ->add_option("--baseline-time", options.baseline_time,
+                   "which columns of a log (default out-of-place)")
+      ->check(OneOf({"out-of-place", "in-place"}));
 }
 
 void AddLowerings(CLI::App& app, CliOptions& options) {

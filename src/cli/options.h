@@ -62,6 +62,9 @@ struct CliOptions {
   std::string progress = "auto";
   std::string baseline;
   std::string tolerance = "1%";
+  std::string baseline_collective;  // of logs, as the next two
+  std::string baseline_ranks;       // empty: the log says
+  std::string baseline_time = "out-of-place";
   bool either_way = false;
   std::string shell;  // of `completions`
 };

@@ -49,6 +49,9 @@ TEST_CASE("bash completes commands, flags and known values", "[cli][shell]") {
         "fluid fifo packet");
   CHECK(Offered(folder, "podsim collective x --lowering hamiltonian") ==
         "hamiltonian hamiltonian-pair");
+  CHECK(Offered(folder, "podsim check r l --baseline-time i") == "in-place");
+  CHECK(Offered(folder, "podsim check r l --baseline-collective all-g") ==
+        "all-gather");
   CHECK(Offered(folder, "podsim simulate f --lowering reduce-s") ==
         "reduce-scatter=");
   CHECK(Offered(folder, "podsim topology v5") == "v5e: v5p:");
