@@ -54,8 +54,8 @@ struct ChakraTrace {
 const char* ChakraCommName(std::int64_t comm_type);
 
 // The trace in `bytes`: protobuf, or JSON of the feeder ({"workload_graph":
-// [..]}). Throws InputError at the byte or pointer of whatever is wrong: cut
-// messages, unknown node types, ids that stand twice.
+// [..]}); either may be a gzip file. Throws InputError at the byte or pointer
+// of whatever is wrong: cut messages, unknown node types, ids that stand twice.
 ChakraTrace ParseChakra(std::string_view bytes, const std::string& file);
 
 // By its name: PREFIX.RANK.et.

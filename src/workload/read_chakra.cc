@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/text_file.h"
 #include "workload/chakra.h"
+#include "workload/gunzip.h"
 
 namespace podsim {
 namespace {
@@ -200,6 +201,8 @@ Attribute ReadAttribute(Wire in) {
   return attribute;
 }
 
+constexpr std::size_t kMostUnpacked = std::size_t{1} << 32;  // of a gzip file
+
 constexpr double kMaxInteger = 9.2e18;
 
 // Writers differ in the types of numbers.
@@ -332,8 +335,12 @@ const char* ChakraCommName(std::int64_t comm_type) {
 }
 
 ChakraTrace ParseChakra(std::string_view bytes, const std::string& file) {
-  if (bytes.starts_with("\x1f\x8b")) {
-    throw InputError(file, "is compressed; decompress it first: gunzip");
+  if (IsGzip(bytes)) {
+    const std::string text = Gunzip(bytes, kMostUnpacked, file);
+    if (IsGzip(text)) {
+      throw InputError(file, "is compressed twice; unpack it once: gunzip");
+    }
+    return ParseChakra(text, file);
   }
   const auto first = bytes.find_first_not_of(" \t\r\n");
   // A metadata message of 123 bytes ('{') goes on with a tag, never with text.

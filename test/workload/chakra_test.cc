@@ -11,6 +11,7 @@
 #include "base/text_file.h"
 #include "test/support/error_of.h"
 #include "workload/chakra_lower.h"
+#include "workload/gunzip.h"
 
 namespace podsim {
 namespace {
@@ -80,10 +81,45 @@ TEST_CASE("chakra nodes are read from the wire format", "[workload][chakra]") {
         "x.et: byte 2: data_deps names node 1, which the trace does not have");
 }
 
+TEST_CASE("chakra traces may be gzip files", "[workload][chakra]") {
+  // The node above, as gzip -n -9 packs it.
+  const std::string plain =
+      OneNode("\x08\xac\x02\x18\x04\x2a\x02\x01\x02\x38\x07");
+  constexpr char kPacked[] =
+      "\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\x63\xe0\xe6\x58"
+      "\xc3\x24\xc1\xa2\xc5\xc4\xc8\x64\xc1\x0e\x00\xfe\x20\x92"
+      "\xec\x0d\x00\x00\x00";
+  const std::string packed(kPacked, sizeof(kPacked) - 1);
+  CHECK(IsGzip(packed));
+  CHECK_FALSE(IsGzip(plain));
+  CHECK(Gunzip(packed, 13, "x.et") == plain);
+  CHECK(Gunzip(packed + packed, 26, "x.et") == plain + plain);  // RFC 1952, 2.2
+  CHECK(ParseChakra(packed, "x.et").nodes.at(0).id == 300);
+
+  const auto error = [](const std::string& bytes, std::size_t most) {
+    return ErrorOf([&] { Gunzip(bytes, most, "x.et"); });
+  };
+  CHECK(error(packed, 12) == "x.et: unpacks to more than 12 bytes");
+  for (std::size_t size = 2; size < packed.size(); ++size) {
+    CHECK(error(packed.substr(0, size), 13) ==
+          "x.et: the gzip data is cut off at byte " + std::to_string(size));
+  }
+  // 33 bytes, the last 4 their size, the 4 before the sum; a member begins with
+  // two bytes that name gzip.
+  std::string wrong_sum = packed;
+  wrong_sum[packed.size() - 8] ^= 1;
+  CHECK(error(wrong_sum, 13) ==
+        "x.et: byte 29: the gzip data is damaged: incorrect data check");
+  CHECK(error(packed + "more", 13) ==
+        "x.et: byte 35: the gzip data is damaged: incorrect header check");
+}
+
 TEST_CASE("bad chakra traces are refused at their byte", "[workload][chakra]") {
   CHECK(ErrorOfBytes("") == "x.et: byte 0: is empty, expected a Chakra trace");
   CHECK(ErrorOfBytes("\x1f\x8b\x08") ==
-        "x.et: is compressed; decompress it first: gunzip");
+        "x.et: the gzip data is cut off at byte 3");
+  CHECK(ErrorOfBytes("\x1f\x8b\x07\x01") ==
+        "x.et: byte 4: the gzip data is damaged: unknown compression method");
   CHECK(ErrorOfBytes("\x05\x0a") ==
         "x.et: byte 1: expected 5 more bytes, found 1");
   CHECK(ErrorOfBytes(std::string("\0\x80", 2)) ==
