@@ -360,7 +360,8 @@ void AddCommands(CLI::App& app, CliOptions& options) {
   simulate
       ->add_option("FILE", options.file,
                    "workload or schedule (.json), HLO text (.hlo, .txt), MSCCL "
-                   "XML (.xml), Chakra traces (PREFIX.0.et), GOAL (.goal)")
+                   "XML (.xml), Chakra traces (PREFIX.0.et or .json), GOAL "
+                   "(.goal)")
       ->required()
       ->check(NotEmpty());
   AddSlice(*simulate, options, /*required=*/false);

@@ -141,7 +141,7 @@ int RunLower(const CliOptions& options) {
   if (collectives.size() != 1) {
     throw InputError("--bytes", "expected one payload, got " + options.bytes);
   }
-  const bool traces = IsChakraFile(options.output);
+  const bool traces = IsChakraName(options.output);
   std::optional<OutputFile> file;
   if (!traces) file.emplace(options.output, "-o " + options.output);
   const LoweredCollective lowered =

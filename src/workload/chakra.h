@@ -53,19 +53,29 @@ struct ChakraTrace {
 // "ALL_REDUCE", ..; nullptr for unknown numbers.
 const char* ChakraCommName(std::int64_t comm_type);
 
-// The trace in `bytes`: protobuf, or JSON of the feeder ({"workload_graph":
-// [..]}); either may be a gzip file. Throws InputError at the byte or pointer
-// of whatever is wrong: cut messages, unknown node types, ids that stand twice.
+// The trace in `bytes`: protobuf, or the JSON of Chakra's feeder or of its
+// jsonizer; all may be gzip files. Throws InputError at the byte or pointer of
+// whatever is wrong: cut messages, unknown node types, ids that stand twice.
 ChakraTrace ParseChakra(std::string_view bytes, const std::string& file);
 
-// By its name: PREFIX.RANK.et.
+// By its name, NAME.et.
+bool IsChakraName(const std::string& path);
+// Also NAME.json with such JSON in it. Throws InputError if that cannot be
+// read.
 bool IsChakraFile(const std::string& path);
 
-// The traces of all ranks of PREFIX.0.et, as many as there are from rank 0 on.
-// `path`: that of any rank. Throws InputError.
+// The traces of all ranks of PREFIX.0.et or PREFIX.0.json, as many as there are
+// from rank 0 on. `path`: that of any rank. Throws InputError.
 std::vector<ChakraTrace> ReadChakra(const std::string& path);
 
-// Of the JSON of the feeder; checks as ParseChakra. For ParseChakra.
+// Whether a JSON text is a trace, by its keys, and nothing of podsim's: for
+// the feeder {"workload_graph": [..]}; as chakra_jsonizer writes it the
+// metadata
+// {"version", "attr"} and each node, one object after another; or a trace of
+// PyTorch, which is refused with a hint.
+bool IsChakraJson(const std::string& text);
+
+// Reads such texts; checks as ParseChakra. For ParseChakra.
 ChakraTrace ParseChakraJson(const std::string& text, const std::string& file);
 
 }  // namespace podsim

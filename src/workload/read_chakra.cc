@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/text_file.h"
 #include "workload/chakra.h"
+#include "workload/chakra_attribute.h"
 #include "workload/gunzip.h"
 
 namespace podsim {
@@ -128,22 +129,14 @@ void AppendIds(const Wire& in, const WireField& field,
   }
 }
 
-// What an attribute holds: a number of any type, a text, or bools.
-struct Attribute {
-  std::string name;
-  std::string text;
-  std::optional<double> real;
-  std::optional<std::int64_t> number;
-  std::vector<bool> bools;
-};
-
 std::int64_t ZigZag(std::uint64_t value) {
   return static_cast<std::int64_t>(value >> 1) ^
          -static_cast<std::int64_t>(value & 1);
 }
 
 // The oneof of AttributeProto: each type, then the list of it.
-void SetValue(const Wire& in, const WireField& field, Attribute& attribute) {
+void SetValue(const Wire& in, const WireField& field,
+              ChakraAttribute& attribute) {
   switch (field.number) {
     case 3:
       attribute.real = std::bit_cast<double>(field.value);
@@ -188,8 +181,8 @@ void SetValue(const Wire& in, const WireField& field, Attribute& attribute) {
   }
 }
 
-Attribute ReadAttribute(Wire in) {
-  Attribute attribute;
+ChakraAttribute ReadAttribute(Wire in) {
+  ChakraAttribute attribute;
   while (!in.done()) {
     const WireField field = in.Next();
     if (field.number == 1) {
@@ -202,40 +195,6 @@ Attribute ReadAttribute(Wire in) {
 }
 
 constexpr std::size_t kMostUnpacked = std::size_t{1} << 32;  // of a gzip file
-
-constexpr double kMaxInteger = 9.2e18;
-
-// Writers differ in the types of numbers.
-std::int64_t NumberOf(const Attribute& attribute, const Wire& in) {
-  if (attribute.number) return *attribute.number;
-  if (attribute.real && *attribute.real >= -kMaxInteger &&
-      *attribute.real <= kMaxInteger) {
-    return static_cast<std::int64_t>(*attribute.real);
-  }
-  in.Fail(in.at(), "expected a number as " + attribute.name);
-}
-
-std::int64_t SizeOf(const Attribute& attribute, const Wire& in) {
-  const std::int64_t value = NumberOf(attribute, in);
-  if (value >= 0) return value;
-  in.Fail(in.at(), attribute.name + " must not be negative, got " +
-                       std::to_string(value));
-}
-
-void Apply(const Attribute& attribute, const Wire& in, ChakraNode& node) {
-  const std::string& name = attribute.name;
-  if (name == "is_cpu_op") node.is_cpu_op = NumberOf(attribute, in) != 0;
-  if (name == "num_ops") node.num_ops = SizeOf(attribute, in);
-  if (name == "tensor_size") node.tensor_size = SizeOf(attribute, in);
-  if (name == "comm_type") node.comm_type = NumberOf(attribute, in);
-  if (name == "comm_size") node.comm_size = SizeOf(attribute, in);
-  if (name == "comm_src") node.comm_src = NumberOf(attribute, in);
-  if (name == "comm_dst") node.comm_dst = NumberOf(attribute, in);
-  if (name == "comm_tag") node.comm_tag = NumberOf(attribute, in);
-  if (name == "pg_name") node.pg_name = attribute.text;
-  if (name == "involved_dim") node.involved_dim = attribute.bools;
-  if (name == "podsim_seconds") node.duration_s = attribute.real;
-}
 
 ChakraNode ReadNode(Wire in, const std::string& file) {
   ChakraNode node;
@@ -268,7 +227,9 @@ ChakraNode ReadNode(Wire in, const std::string& file) {
         break;
       case 10:
         if (field.wire == 2) {
-          Apply(ReadAttribute(in.Inside(field.bytes)), in, node);
+          ApplyAttribute(
+              ReadAttribute(in.Inside(field.bytes)),
+              [&] { return file + ": byte " + std::to_string(in.at()); }, node);
         }
         break;
       default:
@@ -305,9 +266,9 @@ void CheckIds(const ChakraTrace& trace) {
 }
 
 // "a.12.et" -> "a."; empty if it is not of that form.
-std::string PrefixOf(const std::string& path) {
-  if (!path.ends_with(".et")) return "";
-  const std::string stem = path.substr(0, path.size() - 3);
+std::string PrefixOf(const std::string& path, const std::string& suffix) {
+  if (!path.ends_with(suffix)) return "";
+  const std::string stem = path.substr(0, path.size() - suffix.size());
   const auto digits = stem.find_last_not_of("0123456789");
   if (digits == std::string::npos || digits + 1 == stem.size() ||
       stem[digits] != '.') {
@@ -315,6 +276,9 @@ std::string PrefixOf(const std::string& path) {
   }
   return stem.substr(0, digits + 1);
 }
+
+constexpr char kProtobufSuffix[] = ".et";
+constexpr char kJsonSuffix[] = ".json";
 
 }  // namespace
 
@@ -353,19 +317,30 @@ ChakraTrace ParseChakra(std::string_view bytes, const std::string& file) {
   return trace;
 }
 
-bool IsChakraFile(const std::string& path) { return path.ends_with(".et"); }
+bool IsChakraName(const std::string& path) {
+  return path.ends_with(kProtobufSuffix);
+}
+
+bool IsChakraFile(const std::string& path) {
+  if (!path.ends_with(kJsonSuffix)) return IsChakraName(path);
+  const std::string text = ReadTextFile(path);
+  return IsGzip(text) || IsChakraJson(text);
+}
 
 std::vector<ChakraTrace> ReadChakra(const std::string& path) {
-  const std::string prefix = PrefixOf(path);
+  const std::string suffix =
+      path.ends_with(kJsonSuffix) ? kJsonSuffix : kProtobufSuffix;
+  const std::string prefix = PrefixOf(path, suffix);
   if (prefix.empty()) {
-    throw InputError(path, "expected the name of the first rank: PREFIX.0.et");
+    throw InputError(path,
+                     "expected the name of the first rank: PREFIX.0" + suffix);
   }
   std::vector<ChakraTrace> traces;
-  std::string file = prefix + "0.et";
+  std::string file = prefix + "0" + suffix;
   std::error_code ignored;
   do {
     traces.push_back(ParseChakra(ReadTextFile(file), file));
-    file = prefix + std::to_string(traces.size()) + ".et";
+    file = prefix + std::to_string(traces.size()) + suffix;
   } while (std::filesystem::exists(file, ignored));
   return traces;
 }

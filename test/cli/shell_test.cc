@@ -156,5 +156,31 @@ TEST_CASE("traces of a lowering take the time of its schedule",
              Contains("does not say what its messages must compute"));
 }
 
+TEST_CASE("chakra traces of JSON are told from workloads by content",
+          "[cli][chakra]") {
+  const TemporaryFolder folder;
+  const std::string trace = R"({"workload_graph": [
+      {"Id": 1, "NodeType": 7, "comm_type": 0, "comm_size": 1048576}]})";
+  folder.Write("x.0.json", trace);
+  folder.Write("x.1.json", trace);
+  const auto step =
+      PodsimJson({"simulate", "x.0.json", "--slice", "ideal:2", "--json", "-"},
+                 folder.path())["points"][0];
+  const auto collective =
+      PodsimJson({"collective", "all-reduce", "--bytes", "1MiB", "--slice",
+                  "ideal:2", "--json", "-"},
+                 folder.path())["points"][0];
+  CHECK(step["makespan_s"] == collective["time_s"]);
+
+  folder.Write("one.json", trace);
+  CHECK(Podsim({"simulate", "one.json", "--slice", "ideal:2"}, folder.path())
+            .err ==
+        "podsim: error: one.json: expected the name of the first rank: "
+        "PREFIX.0.json\n");
+  folder.Write("other.json", R"({"ops": []})");
+  CHECK(Podsim({"simulate", "other.json"}, folder.path()).err ==
+        "podsim: error: other.json: missing key \"format\"\n");
+}
+
 }  // namespace
 }  // namespace podsim

@@ -2,7 +2,7 @@
 // have types and places, or an InputError.
 //
 // Modules: base workload/read_chakra.cc workload/chakra_json.cc
-// Modules: workload/gunzip.cc
+// Modules: workload/chakra_attribute.cc workload/gunzip.cc
 // Libraries: z
 #include "test/fuzz/entry.h"
 #include "workload/chakra.h"
@@ -17,6 +17,7 @@ constexpr std::size_t kMostUnpacked = std::size_t{1} << 20;
 void FuzzTrace(std::string_view bytes) {
   const MemoryLimit limit(MostHeap(bytes));
   AnswersOrRefuses([&] {
+    IsChakraJson(std::string(bytes));
     const ChakraTrace trace = ParseChakra(bytes, "fuzz.0.et");
     for (const ChakraNode& node : trace.nodes) {
       CHECK(node.type != ChakraNodeType::kInvalid);
