@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "collective/groups.h"
 #include "workload/chakra_lower.h"
+#include "workload/compute_op.h"
 #include "workload/lowering_choice.h"
 
 namespace podsim {
@@ -38,9 +39,10 @@ void RequireAlike(const std::vector<ChakraTrace>& traces) {
       const ChakraNode& a = *first[i];
       const ChakraNode& b = *nodes[i];
       if (a.type == b.type && a.comm_type == b.comm_type &&
-          a.comm_size == b.comm_size && a.pg_name == b.pg_name &&
-          a.involved_dim == b.involved_dim && a.duration_us == b.duration_us &&
-          a.num_ops == b.num_ops && a.tensor_size == b.tensor_size) {
+          a.comm_size == b.comm_size && a.comm_src == b.comm_src &&
+          a.pg_name == b.pg_name && a.involved_dim == b.involved_dim &&
+          a.duration_us == b.duration_us && a.num_ops == b.num_ops &&
+          a.tensor_size == b.tensor_size) {
         continue;
       }
       throw InputError(b.where, "node \"" + b.name +
@@ -148,6 +150,11 @@ class StepMaker {
       op.hbm = Bytes(node.tensor_size.value_or(0));
       return op;
     }
+    if (IsChakraMemory(node)) {
+      SetCopy(ChakraMemoryBytes(node), workload_.slice.parameters, node.where,
+              op);
+      return op;
+    }
     if (node.type != ChakraNodeType::kCommColl) {
       throw InputError(node.where, std::string(ToText(node.type)) +
                                        " is not supported in a step");
@@ -176,6 +183,10 @@ class StepMaker {
       }
       collective.payload = Bytes(*node.comm_size * n);
     }
+    // A broadcast by another than the first rank names it as who sends.
+    if (collective.kind == CollectiveKind::kBroadcast && node.comm_src) {
+      SetRoot(*node.comm_src, topology, node.where + ": comm_src", collective);
+    }
     RequireDcn(collective, topology, node.where);
     RequireCountable(collective, topology, node.where);
     return collective;
@@ -191,6 +202,8 @@ class StepMaker {
         return CollectiveKind::kAllReduce;
       case 2:
         return CollectiveKind::kAllGather;
+      case 5:
+        return CollectiveKind::kBroadcast;
       case 6:
         return CollectiveKind::kAllToAll;
       case 7:
@@ -204,7 +217,7 @@ class StepMaker {
         "comm_type " + std::to_string(*node.comm_type) +
             (name != nullptr ? std::string(" (") + name + ")" : std::string()) +
             " is not supported; expected ALL_REDUCE, ALL_GATHER, "
-            "ALL_TO_ALL or REDUCE_SCATTER");
+            "BROADCAST, ALL_TO_ALL or REDUCE_SCATTER");
   }
 
   // involved_dim may be longer than there are axes.

@@ -204,5 +204,72 @@ TEST_CASE("chakra collectives become a step", "[workload][chakra]") {
   CHECK(refuses(circle, circle).find("waits in a circle") != std::string::npos);
 }
 
+Workload StepOf(const std::string& nodes, const char* slice, int ranks) {
+  return MakeChakraWorkload(
+      std::vector<ChakraTrace>(ranks, TraceOf(nodes, "a.0.et")),
+      {.slice = OnSlice(slice), .lowerings = {}});
+}
+
+TEST_CASE("chakra broadcasts have a root", "[workload][chakra]") {
+  const Workload first =
+      StepOf(R"({"Id": 1, "NodeType": 7, "comm_type": 5, "comm_size": 100})",
+             "ideal:4", 4);
+  const Collective& broadcast = *first.graph.ops.at(0).collective;
+  CHECK(broadcast.kind == CollectiveKind::kBroadcast);
+  CHECK(broadcast.payload == Bytes(100));
+  CHECK_FALSE(broadcast.root);  // rank 0
+  const Workload other = StepOf(
+      R"({"Id": 1, "NodeType": 7, "comm_type": 5, "comm_size": 100,
+          "comm_src": 2})",
+      "ideal:4", 4);
+  CHECK(other.graph.ops.at(0).collective->root == ChipId(2));
+  CHECK(ErrorOf([&] {
+          StepOf(R"({"Id": 1, "NodeType": 7, "comm_type": 5, "comm_size": 1,
+                     "comm_src": 4})",
+                 "ideal:4", 4);
+        }) ==
+        "a.0.et: /workload_graph/0: comm_src: expected a live chip from 0 to "
+        "3, got 4");
+}
+
+TEST_CASE("chakra computes and memory accesses take their roofline",
+          "[workload][chakra]") {
+  // v5e (topologies/v5e.json): 197 TFLOP/s bf16, HBM of 819 GB/s.
+  const std::string nodes = R"(
+    {"Id": 1, "NodeType": 2, "tensor_size": 819000},
+    {"Id": 2, "NodeType": 4, "num_ops": 197000000, "tensor_size": 1,
+     "data_deps": [1]},
+    {"Id": 3, "NodeType": 4, "num_ops": 1, "tensor_size": 1638000,
+     "data_deps": [2]},
+    {"Id": 4, "NodeType": 4, "num_ops": 197000000, "runtime": 5,
+     "data_deps": [3]},
+    {"Id": 5, "NodeType": 3, "tensor_size": 2457000, "data_deps": [4]})";
+  const double seconds[] = {1e-6, 1e-6, 2e-6, 5e-6, 3e-6};
+  const Workload step = StepOf(nodes, "v5e:2x2", 4);
+  REQUIRE(step.graph.ops.size() == 5);
+  for (int op = 0; op < 5; ++op) {
+    CAPTURE(op);
+    CHECK(step.graph.ops[op].duration.value() == Approx(seconds[op]));
+    CHECK(step.graph.ops[op].copy == (op == 0 || op == 4));
+  }
+  // Beside messages: the same times in the schedule.
+  const std::string message = R"(, {"Id": 9, "NodeType": 5, "comm_size": 8,
+    "comm_dst": 1, "data_deps": [5]})";
+  const std::string receive =
+      R"({"Id": 9, "NodeType": 6, "comm_size": 8, "comm_src": 0})";
+  std::vector<ChakraTrace> traces(4, TraceOf("", "a.et"));
+  traces[0] = TraceOf(nodes + message, "a.0.et");
+  traces[1] = TraceOf(receive, "a.1.et");
+  const ScheduleFile file = MakeChakraSchedule(traces, OnSlice("v5e:2x2"));
+  REQUIRE(file.schedule.size() == 6);
+  for (std::uint32_t op = 0; op < 5; ++op) {
+    CHECK(file.schedule.duration(OpId(op)).value() == Approx(seconds[op]));
+  }
+  CHECK(file.schedule.bytes(OpId(5)) == Bytes(8));
+  CHECK(ErrorOf([&] {
+          StepOf(R"({"Id": 1, "Name": "w", "NodeType": 2})", "v5e:2x2", 4);
+        }) == "a.0.et: /workload_graph/0: MEM_LOAD \"w\" has no tensor_size");
+}
+
 }  // namespace
 }  // namespace podsim
