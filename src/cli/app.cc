@@ -338,6 +338,13 @@ void AddHlo(CLI::App& app, CliOptions& options) {
       ->check(NotEmpty());
 }
 
+void AddProcessGroups(CLI::App& app, CliOptions& options) {
+  app.add_option("--process-groups", options.process_groups,
+                 "of Chakra traces: a JSON file of the ranks of each pg_name "
+                 "that they do not list")
+      ->check(NotEmpty());
+}
+
 void AddCompletions(CLI::App& app, CliOptions& options) {
   CLI::App* completions = app.add_subcommand(
       "completions", "print a completion script for bash or zsh");
@@ -370,6 +377,7 @@ void AddCommands(CLI::App& app, CliOptions& options) {
   AddStepMode(*simulate, options);
   AddStepEdits(*simulate, options);
   AddHlo(*simulate, options);
+  AddProcessGroups(*simulate, options);
   AddSimulation(*simulate, options);
   AddTrace(*simulate, options);
   AddHtml(*simulate, options);
@@ -386,6 +394,7 @@ void AddCommands(CLI::App& app, CliOptions& options) {
   AddLowering(*explain, options, "KIND=NAME, for all of a kind (repeatable)");
   AddStepEdits(*explain, options);
   AddHlo(*explain, options);
+  AddProcessGroups(*explain, options);
   AddSimulation(*explain, options);
 
   CLI::App* collective =

@@ -41,13 +41,22 @@ struct ChakraNode {
   std::string pg_name = {};               // "" or "0": all ranks
   std::vector<bool> involved_dim = {};    // empty: all
   std::optional<double> duration_s = {};  // ours: what microseconds round
+  std::string inputs = {};                // of METADATA: inputs.values
   std::string where = {};                 // "file: byte 17" or JSON pointer
+};
+
+// A process group, by the name that pg_name of nodes has.
+struct ChakraGroup {
+  std::string name;
+  std::vector<std::int64_t> ranks;  // in rank order; empty: all
+  std::string where;
 };
 
 struct ChakraTrace {
   std::string file;
   std::string version;
-  std::vector<ChakraNode> nodes;  // in file order
+  std::vector<ChakraNode> nodes;         // in file order
+  std::vector<ChakraGroup> groups = {};  // that its METADATA nodes list
 };
 
 // "ALL_REDUCE", ..; nullptr for unknown numbers.
@@ -77,6 +86,15 @@ bool IsChakraJson(const std::string& text);
 
 // Reads such texts; checks as ParseChakra. For ParseChakra.
 ChakraTrace ParseChakraJson(const std::string& text, const std::string& file);
+
+// The groups in inputs.values of a METADATA node, which has the JSON
+// [{"pg_name": "1", "ranks": [0, 1]}] in quotes or brackets of its own; none if
+// it is of something else. Throws InputError{where, ..}.
+std::vector<ChakraGroup> ParseChakraGroups(const std::string& inputs,
+                                           const std::string& where);
+
+// A file of groups as ASTRA-sim has it: {"1": [0, 1], "2": [2, 3]}.
+std::vector<ChakraGroup> ReadChakraGroups(const std::string& path);
 
 }  // namespace podsim
 

@@ -148,6 +148,11 @@ ChakraNode ReadProtobufNode(const JsonValue& json) {
   node.data_deps = ReadDeps(FindField(json, "dataDeps", "data_deps"));
   node.duration_us =
       ReadUnsigned(FindField(json, "durationMicros", "duration_micros"));
+  if (node.type == ChakraNodeType::kMetadata) {
+    const auto inputs = json.Find("inputs");
+    const auto values = inputs ? inputs->Find("values") : std::nullopt;
+    if (values) node.inputs = values->AsString();
+  }
   const auto attributes = json.Find("attr");
   if (!attributes) return node;
   for (const JsonValue& attribute : attributes->Elements()) {

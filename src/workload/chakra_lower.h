@@ -2,6 +2,7 @@
 #define PODSIM_WORKLOAD_CHAKRA_LOWER_H_
 
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -43,10 +44,11 @@ ScheduleFile MakeChakraSchedule(const std::vector<ChakraTrace>& traces,
 
 // The step of traces without messages, the same on every rank: COMP nodes, and
 // COMM_COLL nodes and accesses to memory, by DMA, both waited for by the first
-// node that needs them. Throws
-// InputError where ranks differ and for what a step cannot say.
+// node that needs them. `communicators`: groups that the traces do not list.
+// Throws InputError where ranks differ and for what a step cannot say.
 Workload MakeChakraWorkload(const std::vector<ChakraTrace>& traces,
-                            const WorkloadRequest& request);
+                            const WorkloadRequest& request,
+                            std::span<const ChakraGroup> communicators = {});
 
 // The trace of one rank of a schedule: COMM_SEND and COMM_RECV of a transfer
 // have its op id as tag, computes and adds are COMP. Routes, chunks and modes

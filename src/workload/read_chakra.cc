@@ -200,6 +200,7 @@ ChakraNode ReadNode(Wire in, const std::string& file) {
   ChakraNode node;
   const std::size_t begin = in.at();
   node.where = file + ": byte " + std::to_string(begin);
+  std::string_view values;
   while (!in.done()) {
     const WireField field = in.Next();
     switch (field.number) {
@@ -225,6 +226,12 @@ ChakraNode ReadNode(Wire in, const std::string& file) {
       case 7:
         node.duration_us = field.value;
         break;
+      case 8:  // IOInfo: values, shapes, types
+        for (Wire inputs = in.Inside(field.bytes); !inputs.done();) {
+          const WireField part = inputs.Next();
+          if (part.number == 1) values = part.bytes;
+        }
+        break;
       case 10:
         if (field.wire == 2) {
           ApplyAttribute(
@@ -233,12 +240,13 @@ ChakraNode ReadNode(Wire in, const std::string& file) {
         }
         break;
       default:
-        break;  // start time, inputs, outputs
+        break;  // start time, outputs
     }
   }
   if (node.type == ChakraNodeType::kInvalid) {
     in.Fail(begin, "the node has no type");
   }
+  if (node.type == ChakraNodeType::kMetadata) node.inputs = values;
   return node;
 }
 
@@ -314,6 +322,11 @@ ChakraTrace ParseChakra(std::string_view bytes, const std::string& file) {
   ChakraTrace trace = json ? ParseChakraJson(std::string(bytes), file)
                            : ParseProtobuf(bytes, file);
   CheckIds(trace);
+  for (const ChakraNode& node : trace.nodes) {
+    for (ChakraGroup& group : ParseChakraGroups(node.inputs, node.where)) {
+      trace.groups.push_back(std::move(group));
+    }
+  }
   return trace;
 }
 

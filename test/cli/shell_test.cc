@@ -172,6 +172,30 @@ TEST_CASE("chakra traces of JSON are told from workloads by content",
                  folder.path())["points"][0];
   CHECK(step["makespan_s"] == collective["time_s"]);
 
+  for (const std::string rank : {"0", "1", "2", "3"}) {
+    folder.Write("g." + rank + ".json",
+                 R"({"workload_graph": [{"Id": 1, "NodeType": 7,
+                     "comm_type": 0, "comm_size": 1048576, "pg_name": ")" +
+                     std::string(rank < "2" ? "low" : "high") + "\"}]}");
+  }
+  folder.Write("groups.json", R"({"low": [0, 1], "high": [2, 3]})");
+  folder.Write("lists.json", "[[0, 1], [2, 3]]");
+  const std::vector<std::string> grouped = {
+      "simulate", "g.0.json", "--slice",          "ideal:4",
+      "--json",   "-",        "--process-groups", "groups.json"};
+  CHECK(PodsimJson(grouped, folder.path())["points"][0]["makespan_s"] ==
+        PodsimJson({"collective", "all-reduce", "--bytes", "1MiB", "--slice",
+                    "ideal:4", "--groups", "lists.json", "--json", "-"},
+                   folder.path())["points"][0]["time_s"]);
+  folder.Write("groups.json", R"({"low": [0, 1], "high": []})");
+  CHECK(Podsim(grouped, folder.path()).err ==
+        "podsim: error: groups.json: /high: expected at least one rank\n");
+  CHECK(Podsim({"simulate", "workloads/fsdp_two_layers.json",
+                "--process-groups", "groups.json"})
+            .err ==
+        "podsim: error: --process-groups: is for collectives of Chakra "
+        "traces; leave it out\n");
+
   folder.Write("one.json", trace);
   CHECK(Podsim({"simulate", "one.json", "--slice", "ideal:2"}, folder.path())
             .err ==

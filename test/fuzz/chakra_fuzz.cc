@@ -2,7 +2,8 @@
 // have types and places, or an InputError.
 //
 // Modules: base workload/read_chakra.cc workload/chakra_json.cc
-// Modules: workload/chakra_attribute.cc workload/gunzip.cc
+// Modules: workload/chakra_attribute.cc workload/chakra_groups.cc
+// Modules: workload/gunzip.cc
 // Libraries: z
 #include "test/fuzz/entry.h"
 #include "workload/chakra.h"
