@@ -54,8 +54,8 @@ struct ChakraGroup {
 
 struct ChakraTrace {
   std::string file;
-  std::string version;
-  std::vector<ChakraNode> nodes;         // in file order
+  std::string version;            // or the attribute "schema" of the metadata
+  std::vector<ChakraNode> nodes;  // in file order
   std::vector<ChakraGroup> groups = {};  // that its METADATA nodes list
 };
 

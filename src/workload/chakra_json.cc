@@ -240,6 +240,13 @@ ChakraTrace ParseChakraJson(const std::string& text, const std::string& file) {
   if (const auto version = first.Find("version")) {
     trace.version = version->AsString();
   }
+  const auto attributes = first.Find("attr");
+  if (trace.version.empty() && attributes) {
+    for (const JsonValue& json : attributes->Elements()) {
+      const ChakraAttribute attribute = ReadAttribute(json);
+      if (attribute.name == "schema") trace.version = attribute.text;
+    }
+  }
   for (std::size_t k = 1; k < objects.size(); ++k) {
     trace.nodes.push_back(ReadProtobufNode(JsonValue::ParseText(
         std::string(objects[k]), file + ": object " + std::to_string(k + 1))));

@@ -254,10 +254,15 @@ ChakraTrace ParseProtobuf(std::string_view bytes, const std::string& file) {
   ChakraTrace trace{.file = file, .version = {}, .nodes = {}};
   Wire in(bytes, 0, bytes.size(), file);
   if (in.done()) in.Fail(0, "is empty, expected a Chakra trace");
+  std::string schema;
   for (Wire metadata = in.Message(in.Varint()); !metadata.done();) {
     const WireField field = metadata.Next();
     if (field.number == 1) trace.version = field.bytes;
+    if (field.number != 2 || field.wire != 2) continue;
+    const ChakraAttribute attribute = ReadAttribute(in.Inside(field.bytes));
+    if (attribute.name == "schema") schema = attribute.text;
   }
+  if (trace.version.empty()) trace.version = schema;
   while (!in.done()) {
     trace.nodes.push_back(ReadNode(in.Message(in.Varint()), file));
   }

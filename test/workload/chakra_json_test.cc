@@ -64,6 +64,10 @@ TEST_CASE("protobuf's JSON is read as chakra_jsonizer writes it",
 
 TEST_CASE("keys of protobuf's JSON may be those of the schema",
           "[workload][chakra]") {
+  CHECK(ParseChakra(R"({"attr": [{"name": "schema", "stringVal": "1.0.2"}]}
+                       {"type": "COMP_NODE"})",
+                    "x.json")
+            .version == "1.0.2");
   // Of a writer that keeps the names of fields; numbers may be numbers.
   const ChakraTrace trace = ParseChakra(
       R"({} {"id": 5, "type": 7, "data_deps": [4], "duration_micros": 9,
