@@ -279,7 +279,7 @@ class LogReader {
           row.redop = field;
           break;
         case Column::kRoot:
-          row.root = field == "-1" ? -1 : static_cast<int>(Number(field).value);
+          row.root = Root(field);
           break;
         case Column::kTime:
           time = {.us = Number(field), .algbw = {}, .busbw = {}};
@@ -331,6 +331,14 @@ class LogReader {
         point == std::string::npos ? 0 : field.size() - point - 1;
     number.half = 0.5 * std::pow(10.0, -static_cast<double>(decimals));
     return number;
+  }
+
+  int Root(const std::string& field) const {
+    const double root = Number(field).value;
+    if (root >= -1 && root < kMostRanks) return static_cast<int>(root);
+    Fail(row_line_, "expected a root from -1 to " +
+                        std::to_string(kMostRanks - 1) + ", got " +
+                        Shortened(field, kShown));
   }
 
   int ElementBytes(const std::string& field) const {

@@ -189,6 +189,11 @@ std::vector<std::string_view> SplitObjects(std::string_view text,
   return objects;
 }
 
+bool IsObject(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t\r\n");
+  return first != std::string_view::npos && text[first] == '{';
+}
+
 bool IsMetadata(const JsonValue& json) {
   for (const std::string& key : json.Keys()) {
     if (key != "version" && key != "attr") return false;
@@ -217,7 +222,7 @@ bool IsChakraJson(const std::string& text) {
     const JsonValue first = JsonValue::ParseText(std::string(objects[0]), "");
     if (!first.is_object() || first.Find("format")) return false;
     return first.Find("workload_graph") || IsPytorch(first) ||
-           (objects.size() > 1 && IsMetadata(first));
+           (objects.size() > 1 && IsObject(objects[1]) && IsMetadata(first));
   } catch (const InputError&) {
     return false;
   }

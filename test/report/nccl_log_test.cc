@@ -281,6 +281,11 @@ TEST_CASE("numbers of a log that cannot be are refused", "[report]") {
       {with("1048576", "9223372036854775808"),
        "log:5: the size 9223372036854775808 is too large; expected less than "
        "2^63"},
+      {with("    -1", " 16777216"),
+       "log:5: expected a root from -1 to 16777215, got 16777216"},
+      {with("    -1", " 777777777777777777777777777777777777777777"),
+       "log:5: expected a root from -1 to 16777215, got "
+       "7777777777777777777777777777777777777..."},
       {with("52.43", "0.00"),
        "log:5: expected a time of more than 0 us, got 0.00"},
       {with("52.43", "-1.0"),

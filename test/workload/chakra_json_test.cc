@@ -89,7 +89,8 @@ TEST_CASE("JSON is a trace by its keys, not by its name",
   for (const char* text :
        {"", "[]", "{}", "{", "{\"version\": \"0.0.4\"}",
         "{\"format\": \"podsim-workload/1\", \"workload_graph\": []}",
-        "{\"format\": \"podsim-schedule/1\"} {}", "{\"ops\": []} {}"}) {
+        "{} trailing", "{\"format\": \"podsim-schedule/1\"} {}",
+        "{\"ops\": []} {}"}) {
     CAPTURE(text);
     CHECK_FALSE(IsChakraJson(text));
   }
