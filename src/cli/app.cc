@@ -257,13 +257,28 @@ void AddCheck(CLI::App& app, CliOptions& options) {
                    "JSON (podsim-result/1) or CSV, as a sweep writes it")
       ->required()
       ->check(NotEmpty());
-  check->add_option("BASELINE", options.baseline, "the same, recorded before")
+  check
+      ->add_option("BASELINE", options.baseline,
+                   "the same, recorded before, or a log of nccl-tests or "
+                   "rccl-tests")
       ->required()
       ->check(NotEmpty());
   check->add_option("--tolerance", options.tolerance,
                     "how much more time is no regression (default 1%)");
   check->add_flag("--either-way", options.either_way,
                   "less time beyond the tolerance is listed and fails too");
+  check
+      ->add_option("--baseline-collective", options.baseline_collective,
+                   "what a log measured, if it does not say: all-gather")
+      ->check(NotEmpty());
+  check
+      ->add_option("--baseline-ranks", options.baseline_ranks,
+                   "how many ranks a log is of, if it does not say")
+      ->check(NotEmpty());
+  check
+      ->add_option("--baseline-time", options.baseline_time,
+                   "which columns of a log (default out-of-place)")
+      ->check(OneOf({"out-of-place", "in-place"}));
 }
 
 void AddLowerings(CLI::App& app, CliOptions& options) {
@@ -323,6 +338,13 @@ void AddHlo(CLI::App& app, CliOptions& options) {
       ->check(NotEmpty());
 }
 
+void AddProcessGroups(CLI::App& app, CliOptions& options) {
+  app.add_option("--process-groups", options.process_groups,
+                 "of Chakra traces: a JSON file of the ranks of each pg_name "
+                 "that they do not list")
+      ->check(NotEmpty());
+}
+
 void AddCompletions(CLI::App& app, CliOptions& options) {
   CLI::App* completions = app.add_subcommand(
       "completions", "print a completion script for bash or zsh");
@@ -345,7 +367,8 @@ void AddCommands(CLI::App& app, CliOptions& options) {
   simulate
       ->add_option("FILE", options.file,
                    "workload or schedule (.json), HLO text (.hlo, .txt), MSCCL "
-                   "XML (.xml), Chakra traces (PREFIX.0.et), GOAL (.goal)")
+                   "XML (.xml), Chakra traces (PREFIX.0.et or .json), GOAL "
+                   "(.goal)")
       ->required()
       ->check(NotEmpty());
   AddSlice(*simulate, options, /*required=*/false);
@@ -354,6 +377,7 @@ void AddCommands(CLI::App& app, CliOptions& options) {
   AddStepMode(*simulate, options);
   AddStepEdits(*simulate, options);
   AddHlo(*simulate, options);
+  AddProcessGroups(*simulate, options);
   AddSimulation(*simulate, options);
   AddTrace(*simulate, options);
   AddHtml(*simulate, options);
@@ -370,6 +394,7 @@ void AddCommands(CLI::App& app, CliOptions& options) {
   AddLowering(*explain, options, "KIND=NAME, for all of a kind (repeatable)");
   AddStepEdits(*explain, options);
   AddHlo(*explain, options);
+  AddProcessGroups(*explain, options);
   AddSimulation(*explain, options);
 
   CLI::App* collective =

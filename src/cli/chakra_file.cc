@@ -21,6 +21,12 @@ SliceRequest RequireSlice(const CliOptions& options) {
 
 }  // namespace
 
+void RejectChakraFlags(const CliOptions& options) {
+  if (options.process_groups.empty()) return;
+  throw InputError("--process-groups",
+                   "is for collectives of Chakra traces; leave it out");
+}
+
 bool AreChakraMessages(const CliOptions& options) {
   return HasMessages(ReadChakra(options.file));
 }
@@ -29,13 +35,18 @@ ScheduleFile ReadChakraSchedule(const CliOptions& options) {
   if (!options.bytes.empty()) {
     throw InputError("--bytes", "the sizes are in the traces; leave it out");
   }
+  RejectChakraFlags(options);
   return MakeChakraSchedule(ReadChakra(options.file), RequireSlice(options));
 }
 
 Workload ReadChakraWorkload(const CliOptions& options) {
+  std::vector<ChakraGroup> groups;
+  if (!options.process_groups.empty()) {
+    groups = ReadChakraGroups(options.process_groups);
+  }
   return MakeChakraWorkload(
       ReadChakra(options.file),
-      {.slice = RequireSlice(options), .lowerings = options.lowerings});
+      {.slice = RequireSlice(options), .lowerings = options.lowerings}, groups);
 }
 
 void WriteChakraFiles(const Schedule& schedule, int chips,

@@ -7,6 +7,9 @@
 
 namespace podsim {
 
+// Throws InputError for options of traces: for files of another format.
+void RejectChakraFlags(const CliOptions& options);
+
 // Whether the traces that --file names are messages, to be run as a schedule.
 bool AreChakraMessages(const CliOptions& options);
 

@@ -141,7 +141,7 @@ int RunLower(const CliOptions& options) {
   if (collectives.size() != 1) {
     throw InputError("--bytes", "expected one payload, got " + options.bytes);
   }
-  const bool traces = IsChakraFile(options.output);
+  const bool traces = IsChakraName(options.output);
   std::optional<OutputFile> file;
   if (!traces) file.emplace(options.output, "-o " + options.output);
   const LoweredCollective lowered =
@@ -251,13 +251,17 @@ int SimulateScheduleFile(const CliOptions& options) {
 }
 
 int RunSimulate(const CliOptions& options) {
-  if (IsGoalFile(options.file)) return SimulateGoalFile(options);
+  if (IsGoalFile(options.file)) {
+    RejectChakraFlags(options);
+    return SimulateGoalFile(options);
+  }
   if (IsHloFile(options.file)) return SimulateStepFile(options);
   RejectHloFlags(options);
   if (IsChakraFile(options.file)) {
     return AreChakraMessages(options) ? SimulateScheduleFile(options)
                                       : SimulateStepFile(options);
   }
+  RejectChakraFlags(options);
   if (IsMscclFile(options.file)) return SimulateScheduleFile(options);
   const JsonValue format = JsonValue::ReadFile(options.file).Get("format");
   if (format.AsString() == "podsim-schedule/1") {

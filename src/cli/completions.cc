@@ -57,7 +57,9 @@ Words ListedWords(const CLI::Option& option) {
 Words ValuesOf(const CLI::Option& option, const std::string& command) {
   const std::string name = option.get_single_name();
   if (name == "slice" || name == "SLICE") return SliceWords();
-  if (name == "KIND" || name == "collective") return KindWords("");
+  if (name == "KIND" || name == "collective" || name == "baseline-collective") {
+    return KindWords("");
+  }
   if (name == "lowering") return LoweringWords(command);
   if (name == "network") return {"fluid", "fifo", "packet"};
   return ListedWords(option);

@@ -27,8 +27,9 @@ struct CliOptions {
   std::string device_assignment;       // of HLO files; empty: iota
   std::vector<std::string> trip_counts;
   std::string compute_scale;
-  std::string async_mode;  // of steps; empty: as the file says
-  std::string op_times;    // of steps: CSV
+  std::string process_groups;  // of Chakra traces: FILE
+  std::string async_mode;      // of steps; empty: as the file says
+  std::string op_times;        // of steps: CSV
   std::string step_mode = "engine";
   std::vector<std::string> sets;    // --set
   std::vector<std::string> faults;  // --fault
@@ -62,6 +63,9 @@ struct CliOptions {
   std::string progress = "auto";
   std::string baseline;
   std::string tolerance = "1%";
+  std::string baseline_collective;  // of logs, as the next two
+  std::string baseline_ranks;       // empty: the log says
+  std::string baseline_time = "out-of-place";
   bool either_way = false;
   std::string shell;  // of `completions`
 };

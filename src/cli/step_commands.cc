@@ -22,9 +22,13 @@ namespace podsim {
 namespace {
 
 Workload ReadFile(const CliOptions& options) {
-  if (IsHloFile(options.file)) return ReadHloWorkload(options);
+  if (IsHloFile(options.file)) {
+    RejectChakraFlags(options);
+    return ReadHloWorkload(options);
+  }
   RejectHloFlags(options);
   if (IsChakraFile(options.file)) return ReadChakraWorkload(options);
+  RejectChakraFlags(options);
   return ReadWorkload(
       JsonValue::ReadFile(options.file),
       {.slice = SliceRequestOf(options), .lowerings = options.lowerings});

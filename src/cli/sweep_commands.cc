@@ -13,6 +13,7 @@
 #include "cli/outputs.h"
 #include "report/check.h"
 #include "report/html.h"
+#include "report/nccl_baseline.h"
 #include "report/output_file.h"
 #include "report/progress_line.h"
 #include "report/results_file.h"
@@ -27,6 +28,7 @@ namespace {
 constexpr int kDone = 0;
 constexpr int kAnswerIsNo = 1;
 constexpr int kMaxJobs = 1024;
+constexpr int kMaxLogRanks = 1 << 24;  // as many as chips of a slice
 constexpr int kMaxShards = 1'000'000;  // as many as points
 
 // `what` the input is.
@@ -99,6 +101,17 @@ std::unique_ptr<Journal> JournalOf(const CliOptions& options,
               << " torn or damaged lines dropped; their points run again\n";
   }
   return journal;
+}
+
+LogReading LogReadingOf(const CliOptions& options) {
+  LogReading reading;
+  reading.collective = options.baseline_collective;
+  reading.in_place = options.baseline_time == "in-place";
+  if (!options.baseline_ranks.empty()) {
+    reading.ranks =
+        ParseCount(options.baseline_ranks, 2, kMaxLogRanks, "--baseline-ranks");
+  }
+  return reading;
 }
 
 }  // namespace
@@ -179,7 +192,8 @@ int RunCheckCommand(const CliOptions& options) {
                      "expected 0% to 1000%, got \"" + options.tolerance + "\"");
   }
   const CheckResult result = CompareResults(
-      ReadResults(options.file), ReadResults(options.baseline), tolerance);
+      ReadResults(options.file),
+      ReadBaseline(options.baseline, LogReadingOf(options)), tolerance);
   std::cout << CheckText(result, options.tolerance, options.either_way);
   return Passes(result, options.either_way) ? kDone : kAnswerIsNo;
 }

@@ -12,12 +12,37 @@ namespace {
 
 constexpr double kMicro = 1e6;  // us per second
 
+// How the points of two files are matched.
+struct Matching {
+  enum By { kRequest, kIdentity, kMeasured } by;
+  double group_size = 0;  // of a log: of points that failed before it was known
+
+  std::string KeyOf(const ResultPoint& point) const {
+    if (by == kMeasured) return MeasuredKey(point, group_size);
+    return by == kRequest ? *point.request : point.identity;
+  }
+
+  // What to do about two points of one key.
+  const char* Remedy() const {
+    switch (by) {
+      case kRequest:
+        return "remove one of the two";
+      case kIdentity:
+        return "compare files of `podsim sweep`, whose points say what was "
+               "asked";
+      case kMeasured:
+        break;
+    }
+    return "a log knows neither slice nor lowering: keep one of the two";
+  }
+};
+
 // The points of a file by key; equal ones count once.
 class Index {
  public:
-  Index(const ResultsFile& file, bool by_request) {
+  Index(const ResultsFile& file, const Matching& matching) {
     for (const ResultPoint& point : file.points) {
-      const std::string key = by_request ? *point.request : point.identity;
+      const std::string key = matching.KeyOf(point);
       const auto [found, is_new] = by_key_.emplace(key, &point);
       if (is_new) {
         keys_.push_back(key);
@@ -25,12 +50,9 @@ class Index {
       }
       const ResultPoint& first = *found->second;
       if (first.time_s == point.time_s && first.error == point.error) continue;
-      throw InputError(point.where,
-                       "\"" + key + "\" stands in " + first.where +
-                           " too, with another time; " +
-                           (by_request ? "remove one of the two"
-                                       : "compare files of `podsim sweep`, "
-                                         "whose points say what was asked"));
+      throw InputError(point.where, "\"" + key + "\" stands in " + first.where +
+                                        " too, with another time; " +
+                                        matching.Remedy());
     }
   }
 
@@ -49,6 +71,40 @@ bool HasRequests(const ResultsFile& file) {
   return std::all_of(
       file.points.begin(), file.points.end(),
       [](const ResultPoint& point) { return point.request.has_value(); });
+}
+
+Matching MatchingOf(const ResultsFile& results, const ResultsFile& baseline) {
+  if (baseline.measured) {
+    return {.by = Matching::kMeasured,
+            .group_size = baseline.points.front().group_size.value_or(0)};
+  }
+  const bool by_request = HasRequests(results) && HasRequests(baseline);
+  return {.by = by_request ? Matching::kRequest : Matching::kIdentity,
+          .group_size = 0};
+}
+
+// A log measures as many payloads as it likes: those that were not simulated
+// are counted only. Not one: the files have nothing to do with each other.
+void NoteUnmatched(const std::vector<std::string>& keys,
+                   const ResultsFile& results, const ResultsFile& baseline,
+                   CheckResult& result) {
+  if (keys.empty()) return;
+  if (keys.size() == baseline.points.size()) {
+    throw InputError(
+        baseline.path,
+        "none of its payloads is a point of " + results.path +
+            ": it has, for example, \"" + keys.back() + "\", " +
+            (results.points.empty()
+                 ? "the results have no point"
+                 : "the results \"" + MeasuredKey(results.points.back(), 0) +
+                       "\"") +
+            "; simulate that collective and payload on a slice of as many "
+            "chips");
+  }
+  result.notes.push_back(baseline.path + ": " + std::to_string(keys.size()) +
+                         " of " + std::to_string(baseline.points.size()) +
+                         " payloads have no point in " + results.path +
+                         ", the first: " + keys.front());
 }
 
 // "NAME is A in FILE and B in FILE", if version or a parameter differ.
@@ -114,6 +170,7 @@ double Ratio(const ChangedPoint& point) {
 }
 
 void AddNotes(const ResultsFile& file, CheckResult& result) {
+  result.notes.insert(result.notes.end(), file.notes.begin(), file.notes.end());
   const bool says = std::all_of(
       file.points.begin(), file.points.end(), [](const ResultPoint& point) {
         return point.error || (point.version && point.parameters);
@@ -163,15 +220,14 @@ CheckResult CompareResults(const ResultsFile& results,
     throw InputError(baseline.path,
                      "the baseline has no points: nothing would be checked");
   }
-  const bool by_request = HasRequests(results) && HasRequests(baseline);
-  const Index after_index(results, by_request);
-  const Index before_index(baseline, by_request);
+  const Matching matching = MatchingOf(results, baseline);
+  const Index after_index(results, matching);
+  const Index before_index(baseline, matching);
   CheckResult result;
   result.refusal = Refusal(after_index, before_index, results, baseline);
   if (result.refusal) return result;
   AddNotes(results, result);
   AddNotes(baseline, result);
-  result.points = before_index.keys().size();
   for (const std::string& key : before_index.keys()) {
     const ResultPoint& before = *before_index.Find(key);
     const ResultPoint* after = after_index.Find(key);
@@ -196,6 +252,12 @@ CheckResult CompareResults(const ResultsFile& results,
     } else if (*before.time_s > *after->time_s * (1 + tolerance)) {
       result.better.push_back(change);
     }
+  }
+  result.points = before_index.keys().size();
+  if (baseline.measured) {
+    result.points -= result.missing.size();
+    NoteUnmatched(result.missing, results, baseline, result);
+    result.missing.clear();
   }
   for (const std::string& key : after_index.keys()) {
     if (before_index.Find(key) == nullptr) result.added.push_back(key);

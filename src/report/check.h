@@ -34,9 +34,11 @@ struct CheckResult {
 // Compares the times of each point of the baseline with the results. Worse:
 // after > before (1 + tolerance), or no time where there was one; better:
 // before > after (1 + tolerance), or a time where there was none. Points are
-// matched by request if all of both files have one, else by identity. Throws
-// InputError for a baseline without points and for a file in which two points
-// of one key have different times.
+// matched by request if all of both files have one, else by identity; with a
+// baseline that was measured, by MeasuredKey, and its points that the results
+// have not are noted, not missing. Throws InputError for a baseline without
+// points or, measured, without one of the results, and for a file in which two
+// points of one key have different times.
 CheckResult CompareResults(const ResultsFile& results,
                            const ResultsFile& baseline, double tolerance);
 

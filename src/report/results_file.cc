@@ -80,6 +80,7 @@ ResultPoint ReadJsonPoint(const JsonValue& json) {
     return value->AsNumber();
   };
   point.payload_bytes = number("payload_bytes");
+  point.group_size = number("group_size");
   point.efficiency = number("efficiency");
   if (const auto parameters = json.Find("parameters")) {
     point.parameters = ReadParameters(*parameters);
@@ -253,6 +254,7 @@ class CsvReader {
         },
         point);
     point.payload_bytes = number("payload_bytes");
+    point.group_size = number("group_size");
     point.efficiency = number("efficiency");
     point.error = Find(record, "error");
     point.version = Find(record, "version");
@@ -271,6 +273,20 @@ class CsvReader {
 };
 
 }  // namespace
+
+std::string MeasuredKey(const ResultPoint& point, double group_size) {
+  if (point.collective.empty()) return point.identity;
+  return point.collective +
+         " group_size=" + Exact(point.group_size.value_or(group_size)) +
+         " bytes=" + Exact(point.payload_bytes.value_or(0));
+}
+
+bool IsResults(const std::string& text) {
+  const auto first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string::npos) return false;
+  return text[first] == '{' ||
+         text.substr(0, text.find('\n')).find("time_s") != std::string::npos;
+}
 
 ResultsFile ReadResults(const std::string& path) {
   return ParseResults(ReadTextFile(path), path);

@@ -18,6 +18,7 @@ struct ResultPoint {
   // Of a collective, else empty.
   std::string collective, slice, lowering;
   std::optional<double> payload_bytes;
+  std::optional<double> group_size;
   std::optional<double> efficiency;
   std::optional<double> time_s;      // or the makespan
   std::optional<std::string> error;  // why the point failed
@@ -29,7 +30,18 @@ struct ResultPoint {
 struct ResultsFile {
   std::string path;
   std::vector<ResultPoint> points;
+  // A log of a benchmark: its points are known by MeasuredKey alone.
+  bool measured = false;
+  std::vector<std::string> notes = {};  // what of it could not be used
 };
+
+// What a benchmark knows of a point: collective, group size and payload. A
+// point that failed before its group was known has `group_size`.
+std::string MeasuredKey(const ResultPoint& point, double group_size);
+
+// Whether a text claims to be results of podsim: JSON, or CSV with time_s in
+// its first line.
+bool IsResults(const std::string& text);
 
 // Reads podsim-result/1 (a text that begins with "{") or CSV of ours. Throws
 // InputError with file and place.

@@ -48,14 +48,10 @@ class Messages {
   }
 
   static void CheckNode(const ChakraNode& node) {
-    if (node.is_cpu_op || (node.type != ChakraNodeType::kCommColl &&
-                           node.type != ChakraNodeType::kMemLoad &&
-                           node.type != ChakraNodeType::kMemStore)) {
-      return;
-    }
+    if (node.is_cpu_op || node.type != ChakraNodeType::kCommColl) return;
     throw InputError(node.where,
-                     std::string("a ") + ToText(node.type) +
-                         " beside COMM_SEND and COMM_RECV is not supported");
+                     "a COMM_COLL beside COMM_SEND and COMM_RECV is not "
+                     "supported");
   }
 
   static bool IsSend(const ChakraNode& node) {
@@ -271,8 +267,24 @@ std::vector<std::vector<std::size_t>> DataDeps(const ChakraTrace& trace) {
   return deps;
 }
 
+bool IsChakraMemory(const ChakraNode& node) {
+  return !node.is_cpu_op && (node.type == ChakraNodeType::kMemLoad ||
+                             node.type == ChakraNodeType::kMemStore);
+}
+
+Bytes ChakraMemoryBytes(const ChakraNode& node) {
+  if (node.tensor_size) return Bytes(*node.tensor_size);
+  throw InputError(node.where, std::string(ToText(node.type)) + " \"" +
+                                   node.name + "\" has no tensor_size");
+}
+
 Seconds ChakraDuration(const ChakraNode& node, const Parameters& parameters) {
-  if (node.is_cpu_op || node.type != ChakraNodeType::kComp) return Seconds(0);
+  if (node.is_cpu_op) return Seconds(0);
+  if (IsChakraMemory(node)) {
+    const ComputeWork access{.flops = {}, .hbm = ChakraMemoryBytes(node)};
+    return RooflineTime(access, parameters, node.where);
+  }
+  if (node.type != ChakraNodeType::kComp) return Seconds(0);
   if (node.duration_s && *node.duration_s >= 0 && *node.duration_s < 1e9) {
     return Seconds(*node.duration_s);
   }

@@ -4,7 +4,9 @@
 
 #include "base/error.h"
 #include "collective/groups.h"
+#include "workload/chakra_groups.h"
 #include "workload/chakra_lower.h"
+#include "workload/compute_op.h"
 #include "workload/lowering_choice.h"
 
 namespace podsim {
@@ -15,32 +17,34 @@ bool Runs(const ChakraNode& node) {
   return !node.is_cpu_op && node.type != ChakraNodeType::kMetadata;
 }
 
-// Every rank must do what rank 0 does, in the same order.
-void RequireAlike(const std::vector<ChakraTrace>& traces) {
-  const auto running = [](const ChakraTrace& trace) {
-    std::vector<const ChakraNode*> nodes;
+using Nodes = std::vector<const ChakraNode*>;
+
+// By rank. Every rank must do what rank 0 does, in the same order; who the
+// others of a process group are may differ.
+std::vector<Nodes> AlikeNodes(const std::vector<ChakraTrace>& traces) {
+  std::vector<Nodes> all;
+  for (const ChakraTrace& trace : traces) {
+    Nodes nodes;
     for (const ChakraNode& node : trace.nodes) {
       if (Runs(node)) nodes.push_back(&node);
     }
-    return nodes;
-  };
-  const auto first = running(traces[0]);
-  for (const ChakraTrace& trace : traces) {
-    const auto nodes = running(trace);
-    if (nodes.size() != first.size()) {
-      throw InputError(trace.file, "has " + std::to_string(nodes.size()) +
+    all.push_back(std::move(nodes));
+    const Nodes& first = all[0];
+    const Nodes& own = all.back();
+    if (own.size() != first.size()) {
+      throw InputError(trace.file, "has " + std::to_string(own.size()) +
                                        " nodes, rank 0 has " +
                                        std::to_string(first.size()) +
                                        "; only traces alike on every rank are "
                                        "supported");
     }
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
+    for (std::size_t i = 0; i < own.size(); ++i) {
       const ChakraNode& a = *first[i];
-      const ChakraNode& b = *nodes[i];
+      const ChakraNode& b = *own[i];
       if (a.type == b.type && a.comm_type == b.comm_type &&
-          a.comm_size == b.comm_size && a.pg_name == b.pg_name &&
-          a.involved_dim == b.involved_dim && a.duration_us == b.duration_us &&
-          a.num_ops == b.num_ops && a.tensor_size == b.tensor_size) {
+          a.comm_size == b.comm_size && a.involved_dim == b.involved_dim &&
+          a.duration_us == b.duration_us && a.num_ops == b.num_ops &&
+          a.tensor_size == b.tensor_size) {
         continue;
       }
       throw InputError(b.where, "node \"" + b.name +
@@ -50,6 +54,7 @@ void RequireAlike(const std::vector<ChakraTrace>& traces) {
                                     "supported");
     }
   }
+  return all;
 }
 
 // Positions after those that they wait for, else in file order.
@@ -84,9 +89,15 @@ std::vector<std::size_t> IssueOrder(
 
 class StepMaker {
  public:
-  StepMaker(const ChakraTrace& trace, Workload& workload,
+  StepMaker(const std::vector<ChakraTrace>& traces,
+            std::span<const ChakraGroup> communicators, Workload& workload,
             std::vector<LoweringOverride> overrides)
-      : trace_(trace), workload_(workload), overrides_(std::move(overrides)) {}
+      : traces_(traces),
+        trace_(traces[0]),
+        communicators_(communicators),
+        nodes_(AlikeNodes(traces)),
+        workload_(workload),
+        overrides_(std::move(overrides)) {}
 
   void Make() {
     const auto deps = DataDeps(trace_);
@@ -148,6 +159,11 @@ class StepMaker {
       op.hbm = Bytes(node.tensor_size.value_or(0));
       return op;
     }
+    if (IsChakraMemory(node)) {
+      SetCopy(ChakraMemoryBytes(node), workload_.slice.parameters, node.where,
+              op);
+      return op;
+    }
     if (node.type != ChakraNodeType::kCommColl) {
       throw InputError(node.where, std::string(ToText(node.type)) +
                                        " is not supported in a step");
@@ -162,12 +178,10 @@ class StepMaker {
     const Topology& topology = workload_.slice.topology;
     Collective collective{.kind = KindOf(node),
                           .payload = Bytes(node.comm_size.value_or(0)),
-                          .axes = AxesOf(node)};
+                          .axes = {}};
     if (!node.comm_size) throw InputError(node.where, "has no comm_size");
-    if (!node.pg_name.empty() && node.pg_name != "0") {
-      throw InputError(node.where, "process group \"" + node.pg_name +
-                                       "\" is not supported, only all ranks");
-    }
+    const Nodes nodes = NodesLike(node);
+    SetMembers(nodes, collective);
     if (collective.kind == CollectiveKind::kAllGather) {
       // comm_size is the shard of a rank.
       const int n = GroupSize(collective, topology);
@@ -176,9 +190,69 @@ class StepMaker {
       }
       collective.payload = Bytes(*node.comm_size * n);
     }
+    if (collective.kind == CollectiveKind::kBroadcast && node.comm_src) {
+      SetSource(nodes, collective);
+    }
     RequireDcn(collective, topology, node.where);
     RequireCountable(collective, topology, node.where);
     return collective;
+  }
+
+  // The nodes of all ranks that meet one of rank 0.
+  Nodes NodesLike(const ChakraNode& node) const {
+    const auto at = std::ranges::lower_bound(nodes_[0], &node) -
+                    nodes_[0].begin();  // in file order, as their addresses
+    Nodes nodes;
+    for (const Nodes& own : nodes_) nodes.push_back(own[at]);
+    return nodes;
+  }
+
+  void SetMembers(const Nodes& nodes, Collective& collective) const {
+    auto groups = GroupsOfNodes(traces_, nodes, communicators_);
+    if (groups.size() == 1 && std::ranges::is_sorted(groups[0])) {
+      collective.axes = AxesOf(*nodes[0]);
+      return;
+    }
+    if (!std::ranges::all_of(nodes[0]->involved_dim,
+                             [](bool involved) { return involved; })) {
+      throw InputError(nodes[0]->where,
+                       "names a process group and, in involved_dim, axes; "
+                       "expected one of the two");
+    }
+    for (const auto& group : groups) {
+      if (group.size() == groups[0].size() ||
+          TakesUnequalGroups(collective.kind)) {
+        continue;
+      }
+      throw InputError(
+          nodes[group[0].value()]->where,
+          "has a process group of " + std::to_string(group.size()) +
+              " ranks, that of rank 0 has " + std::to_string(groups[0].size()) +
+              "; groups of " + ToText(collective.kind) + " are equally large");
+    }
+    SetGroups(std::move(groups), workload_.slice.topology, collective);
+  }
+
+  // A broadcast by another than the first rank names it as who sends.
+  void SetSource(const Nodes& nodes, Collective& collective) const {
+    const Topology& topology = workload_.slice.topology;
+    SetRoot(*nodes[0]->comm_src, topology, nodes[0]->where + ": comm_src",
+            collective);
+    const auto groups = GroupsOf(collective, topology);
+    const auto rank = static_cast<std::size_t>(RootRank(collective, groups));
+    for (const auto& group : groups) {
+      const auto source = static_cast<std::int64_t>(group[rank].value());
+      for (const ChipId member : group) {
+        const ChakraNode& node = *nodes[member.value()];
+        if (node.comm_src == source) continue;
+        throw InputError(node.where,
+                         "expected comm_src " + std::to_string(source) +
+                             ", rank " + std::to_string(rank) +
+                             " of its group as in that of rank 0, got " +
+                             (node.comm_src ? std::to_string(*node.comm_src)
+                                            : std::string("none")));
+      }
+    }
   }
 
   static CollectiveKind KindOf(const ChakraNode& node) {
@@ -191,6 +265,8 @@ class StepMaker {
         return CollectiveKind::kAllReduce;
       case 2:
         return CollectiveKind::kAllGather;
+      case 5:
+        return CollectiveKind::kBroadcast;
       case 6:
         return CollectiveKind::kAllToAll;
       case 7:
@@ -204,7 +280,7 @@ class StepMaker {
         "comm_type " + std::to_string(*node.comm_type) +
             (name != nullptr ? std::string(" (") + name + ")" : std::string()) +
             " is not supported; expected ALL_REDUCE, ALL_GATHER, "
-            "ALL_TO_ALL or REDUCE_SCATTER");
+            "BROADCAST, ALL_TO_ALL or REDUCE_SCATTER");
   }
 
   // involved_dim may be longer than there are axes.
@@ -222,7 +298,10 @@ class StepMaker {
     return axes;
   }
 
-  const ChakraTrace& trace_;
+  const std::vector<ChakraTrace>& traces_;
+  const ChakraTrace& trace_;  // of rank 0
+  std::span<const ChakraGroup> communicators_;
+  std::vector<Nodes> nodes_;
   Workload& workload_;
   std::vector<LoweringOverride> overrides_;
   std::vector<std::vector<std::uint32_t>> needs_;  // by node: ops
@@ -232,7 +311,8 @@ class StepMaker {
 }  // namespace
 
 Workload MakeChakraWorkload(const std::vector<ChakraTrace>& traces,
-                            const WorkloadRequest& request) {
+                            const WorkloadRequest& request,
+                            std::span<const ChakraGroup> communicators) {
   Workload workload{.name = traces[0].file,
                     .slice = MakeSlice(request.slice),
                     .graph = {},
@@ -244,8 +324,8 @@ Workload MakeChakraWorkload(const std::vector<ChakraTrace>& traces,
                                          std::to_string(chips) + ", found " +
                                          std::to_string(traces.size()));
   }
-  RequireAlike(traces);
-  StepMaker(traces[0], workload, ParseLoweringOverrides(request.lowerings))
+  StepMaker(traces, communicators, workload,
+            ParseLoweringOverrides(request.lowerings))
       .Make();
   return workload;
 }

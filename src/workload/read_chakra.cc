@@ -9,6 +9,8 @@
 #include "base/error.h"
 #include "base/text_file.h"
 #include "workload/chakra.h"
+#include "workload/chakra_attribute.h"
+#include "workload/gunzip.h"
 
 namespace podsim {
 namespace {
@@ -127,22 +129,14 @@ void AppendIds(const Wire& in, const WireField& field,
   }
 }
 
-// What an attribute holds: a number of any type, a text, or bools.
-struct Attribute {
-  std::string name;
-  std::string text;
-  std::optional<double> real;
-  std::optional<std::int64_t> number;
-  std::vector<bool> bools;
-};
-
 std::int64_t ZigZag(std::uint64_t value) {
   return static_cast<std::int64_t>(value >> 1) ^
          -static_cast<std::int64_t>(value & 1);
 }
 
 // The oneof of AttributeProto: each type, then the list of it.
-void SetValue(const Wire& in, const WireField& field, Attribute& attribute) {
+void SetValue(const Wire& in, const WireField& field,
+              ChakraAttribute& attribute) {
   switch (field.number) {
     case 3:
       attribute.real = std::bit_cast<double>(field.value);
@@ -187,8 +181,8 @@ void SetValue(const Wire& in, const WireField& field, Attribute& attribute) {
   }
 }
 
-Attribute ReadAttribute(Wire in) {
-  Attribute attribute;
+ChakraAttribute ReadAttribute(Wire in) {
+  ChakraAttribute attribute;
   while (!in.done()) {
     const WireField field = in.Next();
     if (field.number == 1) {
@@ -200,44 +194,13 @@ Attribute ReadAttribute(Wire in) {
   return attribute;
 }
 
-constexpr double kMaxInteger = 9.2e18;
-
-// Writers differ in the types of numbers.
-std::int64_t NumberOf(const Attribute& attribute, const Wire& in) {
-  if (attribute.number) return *attribute.number;
-  if (attribute.real && *attribute.real >= -kMaxInteger &&
-      *attribute.real <= kMaxInteger) {
-    return static_cast<std::int64_t>(*attribute.real);
-  }
-  in.Fail(in.at(), "expected a number as " + attribute.name);
-}
-
-std::int64_t SizeOf(const Attribute& attribute, const Wire& in) {
-  const std::int64_t value = NumberOf(attribute, in);
-  if (value >= 0) return value;
-  in.Fail(in.at(), attribute.name + " must not be negative, got " +
-                       std::to_string(value));
-}
-
-void Apply(const Attribute& attribute, const Wire& in, ChakraNode& node) {
-  const std::string& name = attribute.name;
-  if (name == "is_cpu_op") node.is_cpu_op = NumberOf(attribute, in) != 0;
-  if (name == "num_ops") node.num_ops = SizeOf(attribute, in);
-  if (name == "tensor_size") node.tensor_size = SizeOf(attribute, in);
-  if (name == "comm_type") node.comm_type = NumberOf(attribute, in);
-  if (name == "comm_size") node.comm_size = SizeOf(attribute, in);
-  if (name == "comm_src") node.comm_src = NumberOf(attribute, in);
-  if (name == "comm_dst") node.comm_dst = NumberOf(attribute, in);
-  if (name == "comm_tag") node.comm_tag = NumberOf(attribute, in);
-  if (name == "pg_name") node.pg_name = attribute.text;
-  if (name == "involved_dim") node.involved_dim = attribute.bools;
-  if (name == "podsim_seconds") node.duration_s = attribute.real;
-}
+constexpr std::size_t kMostUnpacked = std::size_t{1} << 32;  // of a gzip file
 
 ChakraNode ReadNode(Wire in, const std::string& file) {
   ChakraNode node;
   const std::size_t begin = in.at();
   node.where = file + ": byte " + std::to_string(begin);
+  std::string_view values;
   while (!in.done()) {
     const WireField field = in.Next();
     switch (field.number) {
@@ -263,18 +226,27 @@ ChakraNode ReadNode(Wire in, const std::string& file) {
       case 7:
         node.duration_us = field.value;
         break;
+      case 8:  // IOInfo: values, shapes, types
+        for (Wire inputs = in.Inside(field.bytes); !inputs.done();) {
+          const WireField part = inputs.Next();
+          if (part.number == 1) values = part.bytes;
+        }
+        break;
       case 10:
         if (field.wire == 2) {
-          Apply(ReadAttribute(in.Inside(field.bytes)), in, node);
+          ApplyAttribute(
+              ReadAttribute(in.Inside(field.bytes)),
+              [&] { return file + ": byte " + std::to_string(in.at()); }, node);
         }
         break;
       default:
-        break;  // start time, inputs, outputs
+        break;  // start time, outputs
     }
   }
   if (node.type == ChakraNodeType::kInvalid) {
     in.Fail(begin, "the node has no type");
   }
+  if (node.type == ChakraNodeType::kMetadata) node.inputs = values;
   return node;
 }
 
@@ -282,10 +254,15 @@ ChakraTrace ParseProtobuf(std::string_view bytes, const std::string& file) {
   ChakraTrace trace{.file = file, .version = {}, .nodes = {}};
   Wire in(bytes, 0, bytes.size(), file);
   if (in.done()) in.Fail(0, "is empty, expected a Chakra trace");
+  std::string schema;
   for (Wire metadata = in.Message(in.Varint()); !metadata.done();) {
     const WireField field = metadata.Next();
     if (field.number == 1) trace.version = field.bytes;
+    if (field.number != 2 || field.wire != 2) continue;
+    const ChakraAttribute attribute = ReadAttribute(in.Inside(field.bytes));
+    if (attribute.name == "schema") schema = attribute.text;
   }
+  if (trace.version.empty()) trace.version = schema;
   while (!in.done()) {
     trace.nodes.push_back(ReadNode(in.Message(in.Varint()), file));
   }
@@ -302,9 +279,9 @@ void CheckIds(const ChakraTrace& trace) {
 }
 
 // "a.12.et" -> "a."; empty if it is not of that form.
-std::string PrefixOf(const std::string& path) {
-  if (!path.ends_with(".et")) return "";
-  const std::string stem = path.substr(0, path.size() - 3);
+std::string PrefixOf(const std::string& path, const std::string& suffix) {
+  if (!path.ends_with(suffix)) return "";
+  const std::string stem = path.substr(0, path.size() - suffix.size());
   const auto digits = stem.find_last_not_of("0123456789");
   if (digits == std::string::npos || digits + 1 == stem.size() ||
       stem[digits] != '.') {
@@ -312,6 +289,9 @@ std::string PrefixOf(const std::string& path) {
   }
   return stem.substr(0, digits + 1);
 }
+
+constexpr char kProtobufSuffix[] = ".et";
+constexpr char kJsonSuffix[] = ".json";
 
 }  // namespace
 
@@ -332,8 +312,12 @@ const char* ChakraCommName(std::int64_t comm_type) {
 }
 
 ChakraTrace ParseChakra(std::string_view bytes, const std::string& file) {
-  if (bytes.starts_with("\x1f\x8b")) {
-    throw InputError(file, "is compressed; decompress it first: gunzip");
+  if (IsGzip(bytes)) {
+    const std::string text = Gunzip(bytes, kMostUnpacked, file);
+    if (IsGzip(text)) {
+      throw InputError(file, "is compressed twice; unpack it once: gunzip");
+    }
+    return ParseChakra(text, file);
   }
   const auto first = bytes.find_first_not_of(" \t\r\n");
   // A metadata message of 123 bytes ('{') goes on with a tag, never with text.
@@ -343,22 +327,38 @@ ChakraTrace ParseChakra(std::string_view bytes, const std::string& file) {
   ChakraTrace trace = json ? ParseChakraJson(std::string(bytes), file)
                            : ParseProtobuf(bytes, file);
   CheckIds(trace);
+  for (const ChakraNode& node : trace.nodes) {
+    for (ChakraGroup& group : ParseChakraGroups(node.inputs, node.where)) {
+      trace.groups.push_back(std::move(group));
+    }
+  }
   return trace;
 }
 
-bool IsChakraFile(const std::string& path) { return path.ends_with(".et"); }
+bool IsChakraName(const std::string& path) {
+  return path.ends_with(kProtobufSuffix);
+}
+
+bool IsChakraFile(const std::string& path) {
+  if (!path.ends_with(kJsonSuffix)) return IsChakraName(path);
+  const std::string text = ReadTextFile(path);
+  return IsGzip(text) || IsChakraJson(text);
+}
 
 std::vector<ChakraTrace> ReadChakra(const std::string& path) {
-  const std::string prefix = PrefixOf(path);
+  const std::string suffix =
+      path.ends_with(kJsonSuffix) ? kJsonSuffix : kProtobufSuffix;
+  const std::string prefix = PrefixOf(path, suffix);
   if (prefix.empty()) {
-    throw InputError(path, "expected the name of the first rank: PREFIX.0.et");
+    throw InputError(path,
+                     "expected the name of the first rank: PREFIX.0" + suffix);
   }
   std::vector<ChakraTrace> traces;
-  std::string file = prefix + "0.et";
+  std::string file = prefix + "0" + suffix;
   std::error_code ignored;
   do {
     traces.push_back(ParseChakra(ReadTextFile(file), file));
-    file = prefix + std::to_string(traces.size()) + ".et";
+    file = prefix + std::to_string(traces.size()) + suffix;
   } while (std::filesystem::exists(file, ignored));
   return traces;
 }

@@ -251,6 +251,15 @@ TEST_CASE("command lines of sweep and check are refused", "[cli]") {
           "--tolerance: \"-1%\" must not be negative");
   refused("check r.csv r.csv --tolerance 1001%",
           "--tolerance: expected 0% to 1000%, got \"1001%\"");
+  refused("check r.csv r.csv --baseline-ranks 1",
+          "--baseline-ranks: expected an integer from 2 to 16777216, got "
+          "\"1\"");
+  refused("check r.csv r.csv --baseline-time best",
+          "--baseline-time: expected out-of-place or in-place, got \"best\"; "
+          "see `podsim check --help`");
+  refused("check r.csv r.csv --baseline-collective all-gather",
+          "r.csv: is no log of nccl-tests: --baseline-collective, "
+          "--baseline-ranks and --baseline-time say nothing of it");
   refused("check r.csv r.csv --eitherway",
           "unknown flag \"--eitherway\"; did you mean \"--either-way\"?; see "
           "`podsim check --help`");

@@ -49,6 +49,9 @@ TEST_CASE("bash completes commands, flags and known values", "[cli][shell]") {
         "fluid fifo packet");
   CHECK(Offered(folder, "podsim collective x --lowering hamiltonian") ==
         "hamiltonian hamiltonian-pair");
+  CHECK(Offered(folder, "podsim check r l --baseline-time i") == "in-place");
+  CHECK(Offered(folder, "podsim check r l --baseline-collective all-g") ==
+        "all-gather");
   CHECK(Offered(folder, "podsim simulate f --lowering reduce-s") ==
         "reduce-scatter=");
   CHECK(Offered(folder, "podsim topology v5") == "v5e: v5p:");
@@ -151,6 +154,56 @@ TEST_CASE("traces of a lowering take the time of its schedule",
              Contains("--slice: is required"));
   CHECK_THAT(Podsim({"verify", "x.0.et"}, folder.path()).err,
              Contains("does not say what its messages must compute"));
+}
+
+TEST_CASE("chakra traces of JSON are told from workloads by content",
+          "[cli][chakra]") {
+  const TemporaryFolder folder;
+  const std::string trace = R"({"workload_graph": [
+      {"Id": 1, "NodeType": 7, "comm_type": 0, "comm_size": 1048576}]})";
+  folder.Write("x.0.json", trace);
+  folder.Write("x.1.json", trace);
+  const auto step =
+      PodsimJson({"simulate", "x.0.json", "--slice", "ideal:2", "--json", "-"},
+                 folder.path())["points"][0];
+  const auto collective =
+      PodsimJson({"collective", "all-reduce", "--bytes", "1MiB", "--slice",
+                  "ideal:2", "--json", "-"},
+                 folder.path())["points"][0];
+  CHECK(step["makespan_s"] == collective["time_s"]);
+
+  for (const std::string rank : {"0", "1", "2", "3"}) {
+    folder.Write("g." + rank + ".json",
+                 R"({"workload_graph": [{"Id": 1, "NodeType": 7,
+                     "comm_type": 0, "comm_size": 1048576, "pg_name": ")" +
+                     std::string(rank < "2" ? "low" : "high") + "\"}]}");
+  }
+  folder.Write("groups.json", R"({"low": [0, 1], "high": [2, 3]})");
+  folder.Write("lists.json", "[[0, 1], [2, 3]]");
+  const std::vector<std::string> grouped = {
+      "simulate", "g.0.json", "--slice",          "ideal:4",
+      "--json",   "-",        "--process-groups", "groups.json"};
+  CHECK(PodsimJson(grouped, folder.path())["points"][0]["makespan_s"] ==
+        PodsimJson({"collective", "all-reduce", "--bytes", "1MiB", "--slice",
+                    "ideal:4", "--groups", "lists.json", "--json", "-"},
+                   folder.path())["points"][0]["time_s"]);
+  folder.Write("groups.json", R"({"low": [0, 1], "high": []})");
+  CHECK(Podsim(grouped, folder.path()).err ==
+        "podsim: error: groups.json: /high: expected at least one rank\n");
+  CHECK(Podsim({"simulate", "workloads/fsdp_two_layers.json",
+                "--process-groups", "groups.json"})
+            .err ==
+        "podsim: error: --process-groups: is for collectives of Chakra "
+        "traces; leave it out\n");
+
+  folder.Write("one.json", trace);
+  CHECK(Podsim({"simulate", "one.json", "--slice", "ideal:2"}, folder.path())
+            .err ==
+        "podsim: error: one.json: expected the name of the first rank: "
+        "PREFIX.0.json\n");
+  folder.Write("other.json", R"({"ops": []})");
+  CHECK(Podsim({"simulate", "other.json"}, folder.path()).err ==
+        "podsim: error: other.json: missing key \"format\"\n");
 }
 
 }  // namespace
