@@ -23,6 +23,9 @@ scripts/setup.sh
 flags=(-std=c++20 -O1 -g1 -fno-omit-frame-pointer -Isrc -I.
   -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all)
 
+# Those of the system that any module uses; an entry links what it needs of them.
+libraries=(-Wl,--as-needed -lpugixml -lyaml-cpp -lz -lsimgrid)
+
 # What was compiled before, here or elsewhere, is taken from ccache where it is.
 compiler=(clang++)
 if command -v ccache >/dev/null; then
@@ -57,11 +60,11 @@ listed() {
 
 # build NAME FOLDER: FOLDER/fuzz.
 build() {
-  local entry="test/fuzz/$1_fuzz.cc" folder="$2" module library source
+  local entry="test/fuzz/$1_fuzz.cc" folder="$2" module source
   local modules=() sources=("test/fuzz/$1_fuzz.cc") linked=()
   # "// Modules: base hlo": the folders, or files, of src/ that are instrumented;
   # "// Built: ..": others that it needs, as the Release build has them, users
-  # first; "// Libraries: ..": those of the system.
+  # first.
   mapfile -t modules < <(listed Modules "$entry")
   if ((${#modules[@]} == 0)); then
     echo "$entry: expected a line \"// Modules: base ..\"" >&2
@@ -89,10 +92,8 @@ build() {
     scripts/build.sh release "podsim_$module"
     linked+=("build/release/src/$module/libpodsim_$module.a")
   done
-  for library in $(listed Libraries "$entry"); do
-    linked+=("-l$library")
-  done
-  clang++ -fsanitize=fuzzer,address,undefined "${linked[@]}" -o "$folder/fuzz"
+  clang++ -fsanitize=fuzzer,address,undefined "${linked[@]}" "${libraries[@]}" \
+    -o "$folder/fuzz"
 }
 
 # run NAME FOLDER

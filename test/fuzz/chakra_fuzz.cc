@@ -4,7 +4,6 @@
 // Modules: base workload/read_chakra.cc workload/chakra_json.cc
 // Modules: workload/chakra_attribute.cc workload/chakra_groups.cc
 // Modules: workload/gunzip.cc
-// Libraries: z
 #include "test/fuzz/entry.h"
 #include "workload/chakra.h"
 #include "workload/gunzip.h"

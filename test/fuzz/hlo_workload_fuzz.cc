@@ -4,7 +4,6 @@
 //
 // Modules: base topology hlo workload collective/groups.cc step/step_graph.cc
 // Built: step cost collective schedule
-// Libraries: pugixml
 #include <cmath>
 #include <string>
 #include <vector>

@@ -2,7 +2,6 @@
 // an InputError; as a schedule it is right or has violations.
 //
 // Modules: base topology schedule
-// Libraries: pugixml
 #include "schedule/msccl_xml.h"
 #include "schedule/schedule_file.h"
 #include "test/fuzz/entry.h"

@@ -4,7 +4,6 @@
 // Modules: base report/nccl_log.cc report/nccl_baseline.cc
 // Modules: report/results_file.cc report/check.cc
 // Built: report sim engine workload hlo step cost collective schedule topology
-// Libraries: pugixml simgrid
 // Seeds: test/data/nccl
 #include "report/check.h"
 #include "report/nccl_baseline.h"

@@ -4,7 +4,6 @@
 // Modules: base report/results_file.cc report/shards.cc report/check.cc
 // Modules: report/terminal_plot.cc
 // Built: report sim engine workload hlo step cost collective schedule topology
-// Libraries: pugixml simgrid
 // Seeds: test/baselines
 #include "report/check.h"
 #include "report/results_file.h"

@@ -2,7 +2,6 @@
 // file, right or with violations, or an InputError.
 //
 // Modules: base topology schedule
-// Libraries: pugixml
 // Seeds: test/data/broken_schedules
 #include "schedule/schedule_file.h"
 #include "schedule/schedule_json.h"

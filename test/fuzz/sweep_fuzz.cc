@@ -3,7 +3,6 @@
 //
 // Modules: base sim/sweep_json.cc
 // Built: sim engine workload hlo step cost collective schedule topology
-// Libraries: pugixml simgrid
 // Seeds: test/baselines test/data/examples
 #include "base/json_reader.h"
 #include "sim/sweep.h"

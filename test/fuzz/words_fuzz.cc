@@ -4,7 +4,6 @@
 //
 // Modules: base topology sim/byte_range.cc collective/lowering_spec.cc
 // Built: sim engine workload hlo step cost collective schedule
-// Libraries: pugixml simgrid
 #include <cmath>
 
 #include "base/parse_units.h"

@@ -3,7 +3,6 @@
 //
 // Modules: base topology workload/workload_json.cc
 // Built: workload hlo step cost collective schedule
-// Libraries: pugixml
 // Seeds: workloads test/data/examples
 #include <cmath>
 
