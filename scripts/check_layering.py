@@ -26,6 +26,7 @@ ROWS = {
 }
 INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
 JSON_FILES = re.compile(r".*/([^/]*_json|json_[^/]*)\.cc|report/json\.cc")
+YAML_FILES = re.compile(r".*/[^/]*_yaml\.cc")
 XML_FILES = re.compile(r".*/[^/]*_xml\.cc")
 
 
@@ -45,6 +46,8 @@ def include_error(name, quote, target):
         return None if XML_FILES.fullmatch(name) else f"only *_xml.cc may include <{target}>"
     if top == "zlib.h":
         return None if name == "workload/gunzip.cc" else f"only workload/gunzip.cc may include <{target}>"
+    if top == "yaml-cpp":
+        return None if YAML_FILES.fullmatch(name) else f"only *_yaml.cc may include <{target}>"
     if top == "nlohmann":
         if target == "nlohmann/json_fwd.hpp" or JSON_FILES.fullmatch(name):
             return None

@@ -10,10 +10,10 @@ mapfile -t packages < <(sed -e 's/#.*//' -e 's/[[:space:]]//g' -e '/^$/d' "$list
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
   if ! command -v cmake >/dev/null; then
     echo "podsim: this system has no apt-get. Install cmake >= 3.25, ninja, a C++20 compiler, pkg-config,"
-    echo "podsim: python3, SimGrid 3.32, Boost headers, nlohmann-json 3, CLI11 2, pugixml 1.12, zlib and Catch2 2; then retry."
+    echo "podsim: python3, SimGrid 3.32, Boost headers, nlohmann-json 3, CLI11 2, pugixml 1.12, zlib, yaml-cpp 0.7 and Catch2 2; then retry."
     exit 1
   fi
-  echo "podsim: no apt-get here: expecting SimGrid 3.32, Boost headers, nlohmann-json 3, CLI11 2, pugixml 1.12, zlib and Catch2 2"
+  echo "podsim: no apt-get here: expecting SimGrid 3.32, Boost headers, nlohmann-json 3, CLI11 2, pugixml 1.12, zlib, yaml-cpp 0.7 and Catch2 2"
   exit 0
 fi
 

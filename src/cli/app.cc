@@ -333,8 +333,16 @@ void AddHlo(CLI::App& app, CliOptions& options) {
                  "not tell, or LOOP=N for one (repeatable)")
       ->check(NotEmpty());
   app.add_option("--compute-scale", options.compute_scale,
-                 "of HLO files: what computes take of their roofline time, "
-                 "such as 130%")
+                 "of HLO files and --astra: what computes take of their "
+                 "time, such as 130%")
+      ->check(NotEmpty());
+}
+
+void AddAstra(CLI::App& app, CliOptions& options) {
+  app.add_option("--astra", options.astra,
+                 "NETWORK.yml SYSTEM.json of ASTRA-sim: FILE is a text "
+                 "workload for them")
+      ->expected(2)
       ->check(NotEmpty());
 }
 
@@ -368,7 +376,7 @@ void AddCommands(CLI::App& app, CliOptions& options) {
       ->add_option("FILE", options.file,
                    "workload or schedule (.json), HLO text (.hlo, .txt), MSCCL "
                    "XML (.xml), Chakra traces (PREFIX.0.et or .json), GOAL "
-                   "(.goal)")
+                   "(.goal), --astra")
       ->required()
       ->check(NotEmpty());
   AddSlice(*simulate, options, /*required=*/false);
@@ -376,6 +384,7 @@ void AddCommands(CLI::App& app, CliOptions& options) {
   AddLowering(*simulate, options, "KIND=NAME, for all of a kind (repeatable)");
   AddStepMode(*simulate, options);
   AddStepEdits(*simulate, options);
+  AddAstra(*simulate, options);
   AddHlo(*simulate, options);
   AddProcessGroups(*simulate, options);
   AddSimulation(*simulate, options);
@@ -393,6 +402,7 @@ void AddCommands(CLI::App& app, CliOptions& options) {
   AddSlice(*explain, options, /*required=*/false);
   AddLowering(*explain, options, "KIND=NAME, for all of a kind (repeatable)");
   AddStepEdits(*explain, options);
+  AddAstra(*explain, options);
   AddHlo(*explain, options);
   AddProcessGroups(*explain, options);
   AddSimulation(*explain, options);

@@ -9,6 +9,7 @@
 #include "base/json_reader.h"
 #include "base/parse_units.h"
 #include "base/text.h"
+#include "cli/astra_files.h"
 #include "cli/chakra_file.h"
 #include "cli/collectives_of.h"
 #include "cli/goal_command.h"
@@ -251,6 +252,10 @@ int SimulateScheduleFile(const CliOptions& options) {
 }
 
 int RunSimulate(const CliOptions& options) {
+  if (IsAstra(options)) {
+    RejectChakraFlags(options);
+    return SimulateStepFile(options);
+  }
   if (IsGoalFile(options.file)) {
     RejectChakraFlags(options);
     return SimulateGoalFile(options);

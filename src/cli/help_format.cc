@@ -13,20 +13,34 @@ constexpr std::size_t kColumns = 80;
 constexpr std::size_t kIndent = 25;  // of what options do
 
 // Of commands with many options --help fits a screen: these are only named.
-constexpr const char* kRare[] = {"--matrix",        "--distribution",
-                                 "--groups",        "--root",
-                                 "--shift",         "--pairs",
-                                 "--set",           "--fault",
-                                 "--ideal",         "--engine",
-                                 "--force",         "--network",
-                                 "--fold",          "--verify",
-                                 "--max-memory",    "--progress",
-                                 "--timing",        "--trace-chips",
-                                 "--trip-count",    "--compute-scale",
-                                 "--step-mode",     "--async",
-                                 "--op-times",      "--csv",
-                                 "--top",           "--device-assignment",
-                                 "--process-groups"};
+constexpr const char* kRare[] = {"--matrix",
+                                 "--distribution",
+                                 "--groups",
+                                 "--root",
+                                 "--shift",
+                                 "--pairs",
+                                 "--set",
+                                 "--fault",
+                                 "--ideal",
+                                 "--engine",
+                                 "--force",
+                                 "--network",
+                                 "--fold",
+                                 "--verify",
+                                 "--max-memory",
+                                 "--progress",
+                                 "--timing",
+                                 "--trace-chips",
+                                 "--trip-count",
+                                 "--compute-scale",
+                                 "--step-mode",
+                                 "--async",
+                                 "--op-times",
+                                 "--csv",
+                                 "--top",
+                                 "--device-assignment",
+                                 "--process-groups",
+                                 "--astra"};
 constexpr std::size_t kManyOptions = 14;
 
 bool IsRare(const CLI::App& command, const CLI::Option& option) {

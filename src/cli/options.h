@@ -24,6 +24,7 @@ struct CliOptions {
   std::string matrix;        // --matrix FILE
   std::string distribution;  // --distribution zipf:skew=1.1
   std::vector<std::string> lowerings;  // --lowering
+  std::vector<std::string> astra;      // --astra NETWORK.yml SYSTEM.json
   std::string device_assignment;       // of HLO files; empty: iota
   std::vector<std::string> trip_counts;
   std::string compute_scale;

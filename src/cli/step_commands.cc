@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/json_reader.h"
 #include "base/text_file.h"
+#include "cli/astra_files.h"
 #include "cli/chakra_file.h"
 #include "cli/hlo_file.h"
 #include "cli/outputs.h"
@@ -22,6 +23,10 @@ namespace podsim {
 namespace {
 
 Workload ReadFile(const CliOptions& options) {
+  if (IsAstra(options)) {
+    RejectChakraFlags(options);
+    return ReadAstraWorkload(options);
+  }
   if (IsHloFile(options.file)) {
     RejectChakraFlags(options);
     return ReadHloWorkload(options);

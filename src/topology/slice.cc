@@ -5,6 +5,8 @@
 #include "base/error.h"
 #include "base/parse_units.h"
 #include "base/text.h"
+#include "base/text_file.h"
+#include "topology/astra_network.h"
 #include "topology/distance.h"
 #include "topology/fault.h"
 
@@ -212,6 +214,11 @@ void JoinSlices(const Generation& generation, Slice& slice) {
                          slice.shape)});
 }
 
+Slice ReadAstraNetwork(const SliceRequest& request) {
+  return MakeAstraSlice(
+      ParseAstraNetwork(ReadTextFile(request.spec), request.spec), request);
+}
+
 }  // namespace
 
 void ApplyOverrides(Parameters& parameters, const SliceRequest& request,
@@ -281,9 +288,10 @@ Slice MakeGridSlice(const GridRequest& asked, const SliceRequest& request,
 }
 
 Slice MakeSlice(const SliceRequest& request) {
-  const bool is_file = request.spec.ends_with(".json");
-  Slice slice = is_file ? ReadTopologyFile(request)
-                        : MakeGridSlice(ParseSpec(request), request, {});
+  Slice slice = request.spec.ends_with(".json") ? ReadTopologyFile(request)
+                : IsAstraNetworkFile(request.spec)
+                    ? ReadAstraNetwork(request)
+                    : MakeGridSlice(ParseSpec(request), request, {});
   for (const std::string& fault : request.faults) {
     ApplyFault(fault, "--fault " + fault, slice.topology);
   }

@@ -13,7 +13,8 @@ namespace podsim {
 // What the user asked for, before it is looked up.
 struct SliceRequest {
   // "v5p:4x4x8[:twisted|:mesh|:torus|:wrap=xz]", "2*v5e:16x16", or the path of
-  // a podsim-topology/1 file.
+  // a podsim-topology/1 file, or of a network file of ASTRA-sim
+  // (astra_network.h), ending in .yml.
   std::string spec;
   std::string spec_where = "--slice";  // for messages
   // Parameters of a workload file, and where each stands; weaker than `sets`.
