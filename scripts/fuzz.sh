@@ -81,7 +81,8 @@ build() {
       sources+=(build/fuzz/embedded_generations.cc)
       cmake -DOUTPUT=build/fuzz/embedded_generations.cc \
         "-DINPUTS=$(printf '%s\n' topologies/*.json | paste -sd ';')" \
-        -P cmake/EmbedGenerations.cmake
+        -DHEADER=topology/embedded_generations.h -DFUNCTION=EmbeddedGenerations \
+        -DPREFIX=topologies/ -P cmake/EmbedFiles.cmake
     fi
   done
   compile "${sources[@]}"

@@ -33,8 +33,8 @@ std::string EscapeHtml(std::string_view text) {
 }
 
 std::string_view FindHtmlAsset(std::string_view name) {
-  for (const HtmlAsset& asset : HtmlAssets()) {
-    if (asset.file == name) return asset.text;
+  for (const EmbeddedFile& asset : HtmlAssets()) {
+    if (asset.name == name) return asset.text;
   }
   CHECK(false) << name;
   return {};

@@ -2,17 +2,13 @@
 #define PODSIM_REPORT_HTML_ASSETS_H_
 
 #include <span>
-#include <string_view>
+
+#include "base/embedded_file.h"
 
 namespace podsim {
 
-// One file of src/report/html/, compiled into the binary.
-struct HtmlAsset {
-  std::string_view file;  // "report.js"
-  std::string_view text;
-};
-
-std::span<const HtmlAsset> HtmlAssets();
+// The files of src/report/html/, by their names without folders.
+std::span<const EmbeddedFile> HtmlAssets();
 
 }  // namespace podsim
 

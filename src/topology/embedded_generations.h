@@ -2,17 +2,13 @@
 #define PODSIM_TOPOLOGY_EMBEDDED_GENERATIONS_H_
 
 #include <span>
-#include <string_view>
+
+#include "base/embedded_file.h"
 
 namespace podsim {
 
-// One file of topologies/, compiled into the binary.
-struct EmbeddedGeneration {
-  std::string_view file;  // "topologies/v5p.json"
-  std::string_view text;
-};
-
-std::span<const EmbeddedGeneration> EmbeddedGenerations();
+// The files of topologies/ that describe a generation.
+std::span<const EmbeddedFile> EmbeddedGenerations();
 
 }  // namespace podsim
 

@@ -103,9 +103,9 @@ Generation ReadGeneration(const JsonValue& json) {
 const std::vector<Generation>& BuiltInGenerations() {
   static const std::vector<Generation> generations = [] {
     std::vector<Generation> all;
-    for (const EmbeddedGeneration& file : EmbeddedGenerations()) {
+    for (const EmbeddedFile& file : EmbeddedGenerations()) {
       all.push_back(ReadGeneration(JsonValue::ParseText(
-          std::string(file.text), std::string(file.file))));
+          std::string(file.text), std::string(file.name))));
     }
     return all;
   }();
@@ -117,12 +117,12 @@ Generation FindGeneration(const std::string& name, const std::string& where) {
     return ReadGeneration(JsonValue::ReadFile(name));
   }
   std::vector<std::string> known;
-  for (const EmbeddedGeneration& file : EmbeddedGenerations()) {
-    const std::string_view stem = file.file.substr(file.file.rfind('/') + 1);
+  for (const EmbeddedFile& file : EmbeddedGenerations()) {
+    const std::string_view stem = file.name.substr(file.name.rfind('/') + 1);
     known.emplace_back(stem.substr(0, stem.size() - 5));
     if (known.back() == name) {
       return ReadGeneration(
-          JsonValue::ParseText(std::string(file.text), std::string(file.file)));
+          JsonValue::ParseText(std::string(file.text), std::string(file.name)));
     }
   }
   throw InputError(where, "unknown generation \"" + name +
